@@ -353,17 +353,39 @@ borrow = { max_hours = 2 }
     for (const { user, os_hostname } of callers) {
       const query = new URLSearchParams({ user, host: os_hostname, from: "10.9.9.9" });
       site.peer = "127.0.0.1";
-      const { register } = await explain(site, String(query));
+      const { register, steps } = await explain(site, String(query));
       site.peer = "10.9.9.9";
       const [, refusal] = await site.register({ product: "cad", user, os_hostname });
       expect(refusal).toMatchObject({ code: register.code, message: register.message });
-      codes.push(`${register.code} ${register.can_wait}`);
+      const refusing = steps.filter(({ result }) => result === "refuses").map(({ rule }) => rule);
+      codes.push([register.code, register.can_wait, ...refusing].join(" "));
     }
     expect(codes).toEqual([
-      "not_allowed_by_rules false",
-      "slots_capped true",
+      "not_allowed_by_rules false deny",
+      "slots_capped true each_user",
       "floating_not_available true",
     ]);
+  });
+
+  test("explains and previews a floating feature by its own rules", async () => {
+    const site = await openAppliance();
+    const text = TEXT.replace('product = "cad"', 'product = "cad"\nfeature = "view"');
+    site.peer = "10.1.4.9";
+    expectOk(await site.register({ product: "cad", user: "ada" }));
+    expectOk(await site.featureRegister({ product: "cad", feature: "view", user: "ada" }));
+    site.peer = "127.0.0.1";
+    const { preview } = await check(site, text);
+    expect(preview?.map((pool) => [pool.feature, pool.slots, pool.denied])).toEqual([
+      ["view", 1, [{ user: "ada", rule: "deny", group: "sim", line: 7 }]],
+    ]);
+    expectOk(await apply(site, text));
+    expect((await explain(site, "user=ada&feature=view&from=10.1.4.9")).register.result).toBe(
+      "renewed",
+    );
+    expectOk(await site.featureRelease({ product: "cad", feature: "view", user: "ada" }));
+    const denied = await explain(site, "user=ada&feature=view&from=10.1.4.9");
+    expect([denied.register.code, denied.borrow]).toEqual(["not_allowed_by_rules", null]);
+    expect((await explain(site, "user=ada&from=10.1.4.9")).steps).toEqual([]);
   });
 
   test("says that a holder's heartbeat is renewed, and writes nothing", async () => {
