@@ -24,7 +24,13 @@ const UPLOADS = [
   "/api/admin/v1/statements/acknowledge",
 ];
 /** These accept 128 KiB, since they carry a document or codes. */
-const LARGE = [...UPLOADS, "/api/v4/airgap/license", "/api/admin/v1/qr", "/api/admin/v1/qr/join"];
+const LARGE = [
+  ...UPLOADS,
+  "/api/v4/airgap/license",
+  "/api/admin/v1/qr",
+  "/api/admin/v1/qr/join",
+  "/api/admin/v1/rules/check",
+];
 
 const post = (site: Appliance, body: RawRequest["body"], headers: RequestHeaders = JSON_TYPE) =>
   site.send("POST", "/api/v4/register", { ...(body !== undefined && { body }), headers });
@@ -234,6 +240,17 @@ describe("an empty body", () => {
     "/api/admin/v1/usage/rebuild",
   ]);
 
+  /** It is refused for another reason: it has no If-Match. */
+  const CLEAR_RULES = "/api/admin/v1/rules/clear";
+
+  test(`counts as {} on ${CLEAR_RULES}`, async () => {
+    const site = await openAppliance();
+    await expectRefusedUnchanged(site, 428, "precondition_required", () =>
+      site.send("POST", CLEAR_RULES),
+    );
+    expectOk(await site.send("POST", CLEAR_RULES, { headers: { "if-match": "*" } }));
+  });
+
   /** Without a vendor, it means the only vendor. The first statement is due after a whole day. */
   const STATEMENTS = "/api/admin/v1/statements";
 
@@ -253,7 +270,7 @@ describe("an empty body", () => {
     for (const raw of [{}, { body: "" }]) expectOk(await site.send("POST", STATEMENTS, raw));
   });
 
-  const emptyCounts = new Set([...mayBeEmpty, ...maintenanceRoutes, STATEMENTS]);
+  const emptyCounts = new Set([...mayBeEmpty, ...maintenanceRoutes, STATEMENTS, CLEAR_RULES]);
   const others = POSTS.filter((path) => !emptyCounts.has(path));
   test.each(others)("is refused on %s", async (path) => {
     const site = await openAppliance();
