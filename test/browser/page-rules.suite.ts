@@ -145,7 +145,7 @@ describe("the editor of rules", () => {
   test("shows what is reserved and free before and after", async () => {
     const { page, editor } = await openRules();
     await editor.fill(RESERVE);
-    const cells = page.getByRole("region", { name: "Slots before and after" }).locator("td");
+    const cells = page.locator(".rules-preview .facts dd");
     await expectEventually(
       async () => (await cells.allInnerTexts()).map((text) => text.trim()),
       ["0 of 4", "0 → 2", "4 → 2"],

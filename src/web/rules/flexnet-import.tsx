@@ -36,6 +36,9 @@ export function FlexnetImport({ onText }: Props) {
           {options.value === null ? (
             <div class="row actions">
               <Button onClick={close}>{texts.cancel}</Button>
+              <Button kind="main" disabled onClick={close}>
+                {texts.use}
+              </Button>
             </div>
           ) : (
             <Conversion
@@ -94,13 +97,13 @@ interface FieldsProps {
 }
 
 const FeatureFields = ({ features, targets }: FieldsProps) => (
-  <fieldset class="flexnet-features">
-    <legend>{texts.features}</legend>
+  <div class="flexnet-features" role="group" aria-label={texts.features}>
+    <h3>{texts.features}</h3>
     <p class="hint">{texts.featuresAbout}</p>
     {features.map((feature) => (
       <FeatureField key={feature} feature={feature} targets={targets} />
     ))}
-  </fieldset>
+  </div>
 );
 
 function FeatureField({ feature, targets }: Pick<FieldsProps, "targets"> & { feature: string }) {

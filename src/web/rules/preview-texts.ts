@@ -16,14 +16,12 @@ export const preview = {
   title: "What would change",
   about:
     "Compared with the rules in effect. Users keep the slots that they have: rules judge new slots only. Free for all: slots that a user without a reservation can get now.",
-  table: "Slots before and after",
   noPools: "The rules concern no installed product.",
   noneAffected: "No user with a slot would be denied or above a limit, and no waiting user denied.",
   feature: (product: string, feature: string) => `${product}, feature ${feature}`,
   change: (before: string, after: string) => `${before} → ${after}`,
   ofAll: (used: string, all: string) => `${used} of ${all}`,
-  columns: {
-    pool: "Product",
+  facts: {
     inUse: "In use",
     reserved: "Reserved",
     available: "Free for all",

@@ -1,6 +1,6 @@
 import type { RulesCheckReply } from "../../http/reply/rules.ts";
 import { formatNumber } from "../format.ts";
-import { DataTable, type DataColumn } from "../parts/data-table.tsx";
+import { Facts } from "../parts/facts.tsx";
 import { preview as texts } from "./preview-texts.ts";
 import { isAffected, poolName, type PoolPreview } from "./preview-pools.ts";
 
@@ -10,56 +10,34 @@ interface Props {
 
 /** What the rules would change for users who hold or wait for a slot now. */
 export function Preview({ pools }: Props) {
-  const affected = pools.filter(isAffected);
   return (
     <section class="card rules-preview">
       <h3>{texts.title}</h3>
       <p class="muted">{texts.about}</p>
-      <DataTable
-        name={texts.table}
-        columns={COLUMNS}
-        rows={pools}
-        keyOf={poolName}
-        firstRows={20}
-        canSave={false}
-        empty={texts.noPools}
-      />
-      {pools.length > 0 && affected.length === 0 && <p>{texts.noneAffected}</p>}
-      {affected.map((pool) => (
-        <AffectedUsers key={poolName(pool)} pool={pool} />
+      {pools.length === 0 && <p>{texts.noPools}</p>}
+      {pools.length > 0 && !pools.some(isAffected) && <p>{texts.noneAffected}</p>}
+      {pools.map((pool) => (
+        <PoolChanges key={poolName(pool)} pool={pool} />
       ))}
     </section>
   );
 }
 
-const { columns } = texts;
-
 /** A number that the rules change is shown as "before → after". */
 const change = (before: number, after: number): string =>
   before === after ? formatNumber(after) : texts.change(formatNumber(before), formatNumber(after));
 
-const COLUMNS: readonly DataColumn<PoolPreview>[] = [
-  { title: columns.pool, value: poolName },
-  {
-    title: columns.inUse,
-    value: (pool) => texts.ofAll(formatNumber(pool.slots_in_use), formatNumber(pool.slots)),
-    isNumber: true,
-  },
-  {
-    title: columns.reserved,
-    value: ({ before, after }) => change(before.reserved, after.reserved),
-    isNumber: true,
-  },
-  {
-    title: columns.available,
-    value: ({ before, after }) => change(before.available, after.available),
-    isNumber: true,
-  },
-];
-
-const AffectedUsers = ({ pool }: { pool: PoolPreview }) => (
+const PoolChanges = ({ pool }: { pool: PoolPreview }) => (
   <div class="affected">
     <h4>{poolName(pool)}</h4>
+    <Facts
+      as="lines"
+      facts={[
+        [texts.facts.inUse, texts.ofAll(formatNumber(pool.slots_in_use), formatNumber(pool.slots))],
+        [texts.facts.reserved, change(pool.before.reserved, pool.after.reserved)],
+        [texts.facts.available, change(pool.before.available, pool.after.available)],
+      ]}
+    />
     <Names
       title={texts.denied(pool.denied_total)}
       total={pool.denied_total}

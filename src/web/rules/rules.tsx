@@ -27,9 +27,13 @@ export const Rules = () => (
     <h2>{rules.title}</h2>
     <p class="muted">{rules.about}</p>
     <QueryContent query={useSharedQuery(appliedRules)}>
-      {(applied) => <RulesEditor applied={applied} />}
+      {(applied) => (
+        <>
+          <RulesEditor applied={applied} />
+          <Explain />
+        </>
+      )}
     </QueryContent>
-    <Explain />
     <CliCommands commands={rules.commands} />
   </div>
 );

@@ -62,6 +62,8 @@ export function TextEditor({ label, hint, text, isReadOnly, marks, onInput, hand
           onInput={({ currentTarget }) => onInput(currentTarget.value)}
         />
       </div>
+      {/* A text field prints only what it shows. */}
+      <pre class="printed-rules">{text}</pre>
       <p class="hint" id={`${id}-hint`}>
         {hint}
       </p>
