@@ -145,7 +145,10 @@ export const dumpState = ({
   licenses: [...state.licenses].map(([id, license]) => [id, dumpLicense(license)]),
   products: [...state.products].map(([code, all]) => [code, all.map(({ id }) => id)]),
   lapsedBorrows: [...state.lapsedBorrows],
-  queues: [...state.queues].map(({ product, places }) => [product, [...places]]),
+  queues: [...state.queues].map(({ product, places }) => [
+    product,
+    Array.from(places, (place) => ({ ...place })),
+  ]),
   idempotencyRecords: [...state.idempotencyRecords],
   refusals: [...state.refusals],
   openEpisodes: [...state.openEpisodes],
