@@ -121,7 +121,7 @@ const shortUnlessPersistence = (secondsIfShort: number): Rules => ({
 export const JOBS: readonly Job[] = [
   slow(["bench", "binary", "cli", "http", "model", "platform"], 330),
   slow(["usage"], 150),
-  slow(["domain", "sharing"], 120),
+  slow(["domain", "sharing"], 200),
   slow(["operations", "store"], 30, { unaffectedBy: NOT_PERSISTENCE }),
   slow(["desk"], 30, { unaffectedBy: NOT_DESK }),
   script("clients", 85),

@@ -1,6 +1,7 @@
 // Random sites, rules and steps. A step is plain data that does not depend on what happened before,
 // so that a failing sequence can be shortened.
 import type { CallerFacts, Group } from "../../src/domain/rules/rule-set.ts";
+import type { SlotCaps } from "../../src/domain/rule-context.ts";
 import { HOUR, MINUTE } from "../../src/domain/time.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import { emptyBlock, type RuleBlock, type RuleFile } from "./rule-file.ts";
@@ -56,6 +57,7 @@ export interface LicensePlan {
 }
 
 export interface Sequence {
+  readonly slotCaps: SlotCaps;
   readonly licenses: readonly LicensePlan[];
   readonly rules: RuleFile | null;
   readonly steps: readonly Step[];
@@ -71,6 +73,7 @@ export function generateSequence(random: SeededRandom, length: number): Sequence
   const theme = random.pickWeighted({ mixed: 5, crowded: 3, borrowing: 2 });
   if (theme === "crowded") {
     return {
+      slotCaps: { perUser: null, perPeer: null },
       licenses: [{ ...planLicense(random), product: "cad", slots: random.intBetween(2, 4) }],
       rules: generateRules(random, theme),
       steps: Array.from({ length }, () => generateStep(random, theme)),
@@ -79,6 +82,10 @@ export function generateSequence(random: SeededRandom, length: number): Sequence
   const others = Array.from({ length: random.intBetween(0, 2) }, () => planLicense(random));
   const cam = random.chance(0.6) ? [{ ...planLicense(random), product: "cam" }] : [];
   return {
+    slotCaps: {
+      perUser: random.chance(0.1) ? random.intBetween(1, 2) : null,
+      perPeer: random.chance(0.2) ? random.intBetween(1, 3) : null,
+    },
     licenses: [{ ...planLicense(random), product: "cad" }, ...others, ...cam],
     rules: random.chance(0.85) ? generateRules(random, theme) : null,
     steps: Array.from({ length }, () => generateStep(random, theme)),

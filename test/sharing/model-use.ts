@@ -1,5 +1,6 @@
 // A second, naive implementation of sharing: lists and scans only. It was written from the design
 // of the rules and the queue, and imports nothing of their code but types.
+import type { SlotCaps } from "../../src/domain/rule-context.ts";
 import type { CallerFacts } from "../../src/domain/rules/rule-set.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { personOf } from "./membership.ts";
@@ -23,6 +24,8 @@ export interface ModelHolder {
   readonly user: string;
   /** What the rules knew when the slot was granted. */
   readonly facts: CallerFacts;
+  /** The address of its last call: the settings cap slots by it. */
+  peer: string;
   end: Instant;
   /** Of a feature slot: its own time-out, which the license's slot may end earlier. */
   timeoutAt: Instant;
@@ -56,6 +59,7 @@ export class ModelUse {
   holders: ModelHolder[] = [];
   places: ModelPlace[] = [];
   rules: RuleFile | null = null;
+  slotCaps: SlotCaps = { perUser: null, perPeer: null };
   recalls: ModelRecall[] = [];
 
   rulesFor(product: string, feature: string | null): NaiveRules {
@@ -152,6 +156,20 @@ export class ModelUse {
       if (count((other) => rules.belongs(other, group)) >= slots) reached.push(`group ${group}`);
     }
     return reached;
+  }
+
+  /** Whether a cap of the settings allows no further slot: whole names, over all products. */
+  isCapped(product: string, { user, address }: CallerFacts, at: Instant): boolean {
+    const held = this.holders.filter(({ feature, end }) => feature === null && end > at);
+    const holds = this.places.filter(
+      (place) => place.hold !== null && (place.product !== product || place.user !== user),
+    );
+    const ofUser = [...held, ...holds].filter((slot) => slot.user === user).length;
+    const ofPeer =
+      held.filter(({ peer }) => peer === address).length +
+      holds.filter(({ facts }) => facts.address === address).length;
+    const { perUser, perPeer } = this.slotCaps;
+    return ofUser >= (perUser ?? Infinity) || ofPeer >= (perPeer ?? Infinity);
   }
 
   #findHold(product: string, user: string): CallerFacts | null {

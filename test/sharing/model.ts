@@ -104,6 +104,10 @@ export class SharingModel extends ModelUse {
       const faults = usable.flatMap((other) => this.#listBorrowFaults(other, facts, null, at));
       return { ...license, reasons: [...license.reasons, ...faults] };
     }
+    if (held === undefined && this.isCapped(product, facts, at)) {
+      const faults = borrow === null ? [] : this.#listBorrowFaults(license, facts, null, at);
+      return refused("slots_capped setting", ...faults);
+    }
     const holder = held === undefined ? undefined : this.findHolder(held.id, null, user, at);
     let until =
       holder !== undefined && (holder.borrowedUntil ?? 0) > at ? holder.borrowedUntil : null;
@@ -115,12 +119,13 @@ export class SharingModel extends ModelUse {
     const timeout = later(at, TIMEOUT);
     const end = instant(Math.max(timeout, until ?? 0));
     if (holder === undefined) {
-      const slot = { license: license.id, feature: null, user, facts };
+      const slot = { license: license.id, feature: null, user, facts, peer: facts.address };
       this.holders.push({ ...slot, end, timeoutAt: end, borrowedUntil: until });
       this.places = this.places.filter((place) => place.product !== product || place.user !== user);
       this.#endRecall(product, null, facts);
     } else {
       holder.end = end;
+      holder.peer = facts.address;
       if (until !== null) holder.borrowedUntil = until;
     }
     for (const slot of this.holders) {
@@ -257,7 +262,8 @@ export class SharingModel extends ModelUse {
       const recall = this.#findRecall(product, feature, facts, at);
       return { granted: false, reasons: ["floating_not_available"], recall };
     }
-    const fields = { license: free.id, feature, user, facts, borrowedUntil: null };
+    const peer = facts.address;
+    const fields = { license: free.id, feature, user, facts, peer, borrowedUntil: null };
     this.holders.push({ ...fields, end: endOn(free), timeoutAt });
     this.#endRecall(product, feature, facts);
     return { granted: true, license: free.id, end: null };
@@ -366,6 +372,7 @@ export class SharingModel extends ModelUse {
       );
     for (const place of waiting) {
       if (this.listReachedLimits(product, null, place.facts, at).length > 0) continue;
+      if (this.isCapped(product, place.facts, at)) continue;
       const license = this.licenses.find(
         (other) =>
           other.product === product &&

@@ -92,6 +92,7 @@ export function assertOrder(
       if (other.licenseId !== place.licenseId) continue;
       if (rules.findHome(other.facts) !== rules.findHome(place.facts)) continue;
       if (model.listReachedLimits(product, null, other.facts, at).length > 0) continue;
+      if (model.isCapped(product, other.facts, at)) continue;
       const isBefore = rankOf(other) - rankOf(place) || other.order - place.order;
       demand(isBefore > 0, `${place.user} overtook ${other.user}`);
     }

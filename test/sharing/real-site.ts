@@ -6,6 +6,7 @@ import { evolve } from "../../src/domain/evolve/evolve.ts";
 import type { Fault } from "../../src/domain/fault.ts";
 import type { MutableState } from "../../src/domain/evolve/mutable-state.ts";
 import type { Result } from "../../src/domain/result.ts";
+import type { SlotCaps } from "../../src/domain/rule-context.ts";
 import type { CallerFacts } from "../../src/domain/rules/rule-set.ts";
 import type { State } from "../../src/domain/state.ts";
 import type { Instant } from "../../src/domain/time.ts";
@@ -23,6 +24,7 @@ export interface RealHolder {
   readonly feature: string | null;
   readonly user: string;
   readonly slot: number;
+  readonly peer: string;
   readonly end: Instant;
   readonly timeoutAt: Instant;
   readonly borrowedUntil: Instant | null;
@@ -30,12 +32,13 @@ export interface RealHolder {
 
 export class RealSite {
   state: State = makeNewSite();
+  slotCaps: SlotCaps = { perUser: null, perPeer: null };
   /** What a restart reads: a snapshot, and the events after it. */
   #base = this.#takeSnapshot();
   #journal: Event[] = [];
 
   run<C extends Command>(command: C, at: Instant): Result<OutcomeOf<C>, Fault> {
-    const result = transact(this.state, command, contextAt(at));
+    const result = transact(this.state, command, contextAt(at, { slotCaps: this.slotCaps }));
     if (!result.ok) return result;
     this.#journal.push(...result.value.journalLines.flat());
     return { ok: true, value: result.value.outcome };
@@ -73,13 +76,14 @@ export class RealSite {
   listHolders(): readonly RealHolder[] {
     const holders: RealHolder[] = [];
     for (const { id: license, pool, features } of this.state.licenses.values()) {
-      for (const { user, slot, end, borrowedUntil } of pool.inSlotOrder()) {
-        const fields = { license, feature: null, user, slot, end };
+      for (const { user, slot, end, borrowedUntil, contact } of pool.inSlotOrder()) {
+        const fields = { license, feature: null, user, slot, end, peer: contact.peer };
         holders.push({ ...fields, timeoutAt: end, borrowedUntil });
       }
       for (const [feature, { pool: slots }] of features) {
         for (const { user, slot, end, timeoutAt } of slots.inSlotOrder()) {
-          holders.push({ license, feature, user, slot, end, timeoutAt, borrowedUntil: null });
+          const fields = { license, feature, user, slot, end, peer: "" };
+          holders.push({ ...fields, timeoutAt, borrowedUntil: null });
         }
       }
     }

@@ -50,7 +50,9 @@ export class SequenceRun {
     this.#rewrite = rewrite;
   }
 
-  run({ licenses, rules, steps }: Sequence): Decisions {
+  run({ licenses, rules, steps, slotCaps }: Sequence): Decisions {
+    this.real.slotCaps = slotCaps;
+    this.model.slotCaps = slotCaps;
     for (const license of licenses) this.#perform({ type: "install", license });
     this.#perform({ type: "rules", file: rules, delay: 0 });
     for (const step of steps) this.#perform(step);
