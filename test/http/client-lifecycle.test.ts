@@ -6,6 +6,7 @@ import { listen, type Listener } from "../../src/http/server.ts";
 import { clientLifecycle } from "../../src/web/docs/client-lifecycle-texts.ts";
 import { openAppliance, type Appliance, type ApplianceOptions } from "../support/appliance.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
+import { unwrap } from "../support/licensed-store.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { tableRowsBelow } from "../support/documents.ts";
 import { consumptionTerms, featureTerms } from "../support/scenario.ts";
@@ -339,6 +340,37 @@ test("a caller with a login acts only under its own name, and its token expires 
   expect(await register("ada")).toBe(403);
   site.clock.now = later(site.clock.now, HOUR);
   expect(await register("ada@ws-17")).toBe(401);
+});
+
+test("a group of logins contains a login's own instances, and no user that only claims the name", async () => {
+  const site = await openAppliance({ gate: { clientAuth: "login" } });
+  const password = "a long enough password";
+  const tokens = new Map<string, string>();
+  for (const [name, role] of [
+    ["ada", "user"],
+    ["eve", "user"],
+    ["root", "admin"],
+  ] as const) {
+    await site.services.access.setUser(name, role, password, "test");
+    const basic = `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}`;
+    const [, { token }] = await site.get<{ token: string }>("/auth", { authorization: basic });
+    tokens.set(name, token);
+  }
+  const rules =
+    '[groups.sim]\nlogins = ["ada"]\n[[rule]]\nproduct = "cad"\nallow_only = ["sim"]\n';
+  unwrap(await site.services.sharingRules.apply(rules, "*", "login", "test"));
+  const register = async (login: string, user: string) => {
+    const authorization = `Bearer ${tokens.get(login)}`;
+    const [{ status }, reply] = await site.register({ user }, { authorization });
+    return status === 200 ? "granted" : (reply as { code?: string }).code;
+  };
+  expect(await register("ada", "ada")).toBe("granted");
+  expect(await register("ada", "ada#ws-17.4711")).toBe("granted");
+  expect(await register("ada", "adam")).toBe("forbidden");
+  expect(await register("eve", "ada#2")).toBe("forbidden");
+  expect(await register("eve", "eve")).toBe("not_allowed_by_rules");
+  // An administrator who acts for a user has not logged in as that user.
+  expect(await register("root", "ada#3")).toBe("not_allowed_by_rules");
 });
 
 test("a borrow repeated with its Idempotency-Key shows the old slot although it was released", async () => {

@@ -116,7 +116,7 @@ export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
       async ({ body, request }) => {
         const missing = (["name", "password"] as const).filter((field) => !body[field]);
         if (missing.length > 0) return refuse({ code: "missing_parameters", fields: missing });
-        const name = readUserName(body.name);
+        const name = readNewUserName(body.name);
         const role = readRole(body.role, "user", USER_ROLES);
         const password = readPassword(body.password);
         unwrap(await accessControl.setUser(name, role, password, peerOf(request)));
@@ -170,6 +170,13 @@ function readUserName(value: string | undefined): string {
   if (name === null) return refuse({ code: "missing_parameters", fields: ["name"] });
   if (!name.includes(":")) return name;
   return refuse({ code: "invalid_parameter", field: "name", expected: "without a colon" });
+}
+
+/** A `#` ends the person in a user name: with it, a login could act as an instance of another. */
+function readNewUserName(value: string | undefined): string {
+  const name = readUserName(value);
+  if (!name.includes("#")) return name;
+  return refuse({ code: "invalid_parameter", field: "name", expected: "without #" });
 }
 
 const DEFAULT_TOKEN_DAYS = 365;
