@@ -41,12 +41,14 @@ export class SessionCollector {
     switch (event.type) {
       case "SlotTaken": {
         const { hostname, peer } = completeContact(event.contact);
-        this.#take({ ...event, feature: null }, hostname, peer, position);
+        const session = this.#take({ ...event, feature: null }, hostname, peer, position);
+        if (event.identity !== undefined) session.identity = event.identity;
         return;
       }
       case "FeatureTaken": {
         const holder = this.#openByUser.get(userKey(event.license, event.user));
-        this.#take(event, holder?.host ?? "", event.peer, position);
+        const session = this.#take(event, holder?.host ?? "", event.peer, position);
+        if (event.identity !== undefined) session.identity = event.identity;
         return;
       }
       case "SlotBorrowed": {

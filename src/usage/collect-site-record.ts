@@ -11,6 +11,7 @@ import type {
   CountedConsumption,
   EndedEpisode,
   Session,
+  SharingChange,
   SiteRecord,
   UntouchedSlots,
 } from "./site-record.ts";
@@ -38,6 +39,7 @@ export class SiteRecordCollector {
   readonly #sessions: SessionCollector;
   readonly #terms: TermsCollector;
   readonly #waits: WaitCollector;
+  readonly #sharing: SharingChange[] = [];
   /** A license was removed that is older than the record. */
   #hasUnknownHolders = false;
   readonly #episodes: EndedEpisode[] = [];
@@ -58,6 +60,15 @@ export class SiteRecordCollector {
    */
   get needsOlderLines(): boolean {
     return this.#terms.hasUnknownTerms || this.#hasUnknownHolders;
+  }
+
+  /** Whether other rules, which only older lines say, may have been in force at its begin. */
+  get needsOlderRules(): boolean {
+    return this.#hasRulesApplied;
+  }
+
+  get #hasRulesApplied(): boolean {
+    return this.#sharing.some(({ event }) => event.type === "RulesApplied");
   }
 
   addLine({ seq, at, audit_seq: auditSeq, events }: RecordedLine): void {
@@ -105,6 +116,12 @@ export class SiteRecordCollector {
         return this.#terms.addEvent(event, position);
       case "PlaceTaken":
       case "PlaceLeft":
+      case "HoldGiven":
+      case "HoldWithdrawn":
+      case "PlaceMoved":
+      case "RulesApplied":
+      case "ReservationRecalled":
+        this.#sharing.push({ event, clockPeriod: position.clockPeriod, seq });
         return this.#waits.addEvent(event, position);
       default:
         this.#sessions.addEvent(event, position);
@@ -190,6 +207,8 @@ export class SiteRecordCollector {
         return product === undefined ? [] : [{ product, ...consumption }];
       }),
       waits: this.#waits.finish(final, clockPeriods.length),
+      rulesBefore: this.#hasRulesApplied ? null : final.rules,
+      sharing: [...this.#sharing],
     };
   }
 }

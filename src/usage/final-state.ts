@@ -1,4 +1,5 @@
 import type { Terms } from "../domain/licenses/terms.ts";
+import type { RuleSet } from "../domain/rules/rule-set.ts";
 import type { FeatureRegistration, Registration } from "../domain/slots/registration.ts";
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
@@ -13,6 +14,8 @@ export interface FinalState {
   /** When the appliance was moved to another host; null: it was not. */
   readonly retiredAt: Instant | null;
   readonly holders: readonly HeldSlot[];
+  /** The rules of sharing; null: there are none. */
+  readonly rules: RuleSet | null;
   /** The places in all queues. */
   readonly places: readonly { readonly product: string; readonly place: number }[];
 }
@@ -77,7 +80,8 @@ function captureLicenses(state: State, now: Instant): Omit<FinalState, "holders"
   const places = [...state.queues].flatMap((queue) =>
     [...queue.places].map(({ number: place }) => ({ product: queue.product, place })),
   );
-  return { now, terms, products, retiredAt, places };
+  const rules = state.rules?.rules ?? null;
+  return { now, terms, products, retiredAt, rules, places };
 }
 
 function listHolders({ licenses }: State): HeldSlot[] {

@@ -1,5 +1,8 @@
 import type { Episode, EpisodeOutcome } from "../domain/demand/episode.ts";
 import type { ReleasedBy } from "../domain/event.ts";
+import type { QueueEvent } from "../domain/queue/queue-event-types.ts";
+import type { Identity, RuleSet } from "../domain/rules/rule-set.ts";
+import type { ReservationRecalled, RulesApplied } from "../domain/rules/rules-event-types.ts";
 import type { Terms } from "../domain/licenses/terms.ts";
 import type { Instant } from "../domain/time.ts";
 
@@ -19,6 +22,10 @@ export interface SiteRecord {
   readonly terms: readonly TermsPeriod[];
   readonly consumptions: readonly CountedConsumption[];
   readonly waits: readonly QueueWait[];
+  /** The rules of sharing at its begin; null: there were none, or it is not known. */
+  readonly rulesBefore: RuleSet | null;
+  /** Changes of rules and queues, in the order of the journal. */
+  readonly sharing: readonly SharingChange[];
 }
 
 export interface ClockPeriod {
@@ -58,6 +65,8 @@ export interface Session extends PoolKey {
   readonly endedBy: ReleasedBy | "expiry" | "license_removed" | null;
   readonly host: string;
   readonly peer: string;
+  /** What was observed of the caller; absent: nothing, or it was taken before the record begins. */
+  readonly identity?: Identity;
   /** In order, and without overlap. The last one may be longer than the session. */
   readonly borrows: readonly Borrow[];
 }
@@ -68,6 +77,15 @@ export interface Borrow {
   readonly until: Instant;
   /** Index into `clockPeriods`: where it was borrowed. */
   readonly clockPeriod: number;
+}
+
+/** What decides who gets a free slot, besides the licenses. */
+export type SharingEvent = RulesApplied | ReservationRecalled | QueueEvent;
+
+export interface SharingChange {
+  readonly event: SharingEvent;
+  readonly clockPeriod: number;
+  readonly seq: number;
 }
 
 /** One user had a place in the queue of a product, until a slot was taken or the place ended. */

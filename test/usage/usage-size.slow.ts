@@ -72,6 +72,8 @@ test("a year of 20 products and 200 people takes at most 20 MB of usage files", 
         sessions: sessions.filter((s) => (s.start ?? 0) < to && (s.end ?? 0) > from),
         episodes: [],
         waits: [],
+        rulesBefore: null,
+        sharing: [],
         terms: PRODUCTS.map((product, license) => ({
           license,
           vendor: "VENDOR0000000001",

@@ -67,7 +67,8 @@ async function tryReadSiteRecord(
     if (from === null || start !== null || line.at < from) return;
     start = { at: from, clockPeriod: collector.clockPeriodIndex };
   });
-  if (collector.needsOlderLines && !readsAll && from !== null) return null;
+  const needsOlder = collector.needsOlderLines || collector.needsOlderRules;
+  if (needsOlder && !readsAll && from !== null) return null;
   const record = collector.finish(final);
   if (from === null || from <= record.from) return ok(record);
   const clockPeriod = record.clockPeriods.length - 1;

@@ -60,6 +60,9 @@ function selectProduct(record: SiteRecord, product: string): SiteRecord {
     sessions: record.sessions.filter((session) => session.product === product),
     episodes: record.episodes.filter((episode) => episode.product === product),
     terms: record.terms.filter(({ terms }) => terms.product === product),
+    sharing: record.sharing.filter(
+      ({ event }) => event.type === "RulesApplied" || event.product === product,
+    ),
   };
 }
 

@@ -1,7 +1,9 @@
 import { later, type Instant } from "../../domain/time.ts";
+import type { RuleSet } from "../../domain/rules/rule-set.ts";
 import type { Terms } from "../../domain/licenses/terms.ts";
 import { visitInSteps, type InSteps } from "../report/report.ts";
 import type { PoolKey, Session, SiteRecord, TermsPeriod } from "../site-record.ts";
+import { rulesOf } from "../rules-of-event.ts";
 import { isInForce } from "../terms-in-force.ts";
 import { medianOf, type Demand, type Need } from "./demand.ts";
 import { HELD, readCaps, ReplayedSite } from "./replayed-site.ts";
@@ -26,6 +28,7 @@ export function* estimateDemandMet(
       (terms) => isInForce(terms, clockPeriod, period.from) && !isInstalledIn(terms, clockPeriod),
     );
     for (const terms of inForce) site.install(terms);
+    site.applyRules(findRulesBefore(record, clockPeriod), period.from);
     yield;
     const steps = listSteps(record, key, demand, clockPeriod);
     yield* visitInSteps(steps, (step) => queue.add(step.at, step));
@@ -61,6 +64,7 @@ type Step = { readonly at: Instant } & (
   | { readonly kind: "need"; readonly need: Need }
   | { readonly kind: "terms"; readonly terms: TermsPeriod }
   | { readonly kind: "removal"; readonly terms: TermsPeriod }
+  | { readonly kind: "rules"; readonly rules: RuleSet | null }
   | { readonly kind: "session"; readonly session: Session; readonly end: Instant }
 );
 
@@ -69,7 +73,7 @@ const isInstalledIn = ({ startSeq, startPeriod }: TermsPeriod, clockPeriod: numb
 
 /** What happened in one clock period: sessions of other pools are as recorded. */
 function listSteps(
-  { terms, sessions, clockPeriods }: SiteRecord,
+  { terms, sessions, clockPeriods, sharing }: SiteRecord,
   key: PoolKey,
   { needs, sessions: replaced }: Demand,
   clockPeriod: number,
@@ -85,6 +89,10 @@ function listSteps(
     const isRemoved = endSeq !== null && to !== null && !renewed.has(`${license} ${endSeq}`);
     if (isRemoved && period.endPeriod === clockPeriod)
       steps.push({ kind: "removal", at: to, terms: period });
+  }
+  for (const change of sharing) {
+    if (change.event.type === "RulesApplied" && change.clockPeriod === clockPeriod)
+      steps.push({ kind: "rules", at: change.event.at, rules: rulesOf(change.event) });
   }
   const hasCaps = needs.some(({ rule }) => rule !== null);
   for (const session of sessions) {
@@ -128,8 +136,14 @@ class SizedSite {
       this.#installed.delete(step.terms.license);
       return this.#resize(step.terms.terms.product);
     }
+    if (step.kind === "rules") return this.applyRules(step.rules, step.at);
     this.#site.force(step.session, step.at);
     this.#site.setEnd(step.session, step.end, step.at);
+  }
+
+  /** The rules of sharing from here on; null: none. */
+  applyRules(rules: RuleSet | null, at: Instant): void {
+    this.#site.applyRules(rules, at);
   }
 
   /** Whether the rules grant the need now; the slot then ends after its duration. */
@@ -158,6 +172,15 @@ class SizedSite {
       this.#site.install(period, withSlots(period.terms, this.#key.feature, slots));
     }
   }
+}
+
+/** The rules that were in force when a clock period began. */
+function findRulesBefore({ rulesBefore, sharing }: SiteRecord, clockPeriod: number) {
+  let rules = rulesBefore;
+  for (const { event, clockPeriod: period } of sharing) {
+    if (event.type === "RulesApplied" && period < clockPeriod) rules = rulesOf(event);
+  }
+  return rules;
 }
 
 function countSlots({ slots, features }: Terms, feature: string | null): number | null {

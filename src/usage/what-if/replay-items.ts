@@ -1,5 +1,11 @@
 import type { Instant } from "../../domain/time.ts";
-import type { EndedEpisode, Session, SiteRecord, TermsPeriod } from "../site-record.ts";
+import type {
+  EndedEpisode,
+  Session,
+  SharingEvent,
+  SiteRecord,
+  TermsPeriod,
+} from "../site-record.ts";
 
 /** One thing that happened on record, where the journal has it. */
 export type ReplayItem = Position &
@@ -8,6 +14,7 @@ export type ReplayItem = Position &
     | { readonly kind: "removal"; readonly terms: TermsPeriod }
     | { readonly kind: "end"; readonly session: Session }
     | { readonly kind: "start"; readonly session: Session }
+    | { readonly kind: "sharing"; readonly event: SharingEvent }
     | { readonly kind: "refusal"; readonly episode: EndedEpisode; readonly isFirst: boolean }
   );
 
@@ -20,7 +27,7 @@ interface Position {
 }
 
 /** Within one line: what a line ends comes before what it begins, and refusals come after it. */
-const ORDER = { terms: 0, removal: 1, end: 2, start: 3, refusal: 5 };
+const ORDER = { terms: 0, removal: 1, end: 2, start: 3, sharing: 4, refusal: 5 };
 
 /** Whether a line of its own ended the session: an expiry is decided by the time. */
 const isEndedByLine = ({ endSeq, endedBy }: Session): boolean =>
@@ -31,7 +38,8 @@ export function listReplayItems({
   sessions,
   episodes,
   terms,
-}: Pick<SiteRecord, "sessions" | "episodes" | "terms">): ReplayItem[] {
+  sharing,
+}: Pick<SiteRecord, "sessions" | "episodes" | "terms" | "sharing">): ReplayItem[] {
   const items: ReplayItem[] = [];
   const renewedAt = new Set(terms.map(({ license, startSeq }) => `${license} ${startSeq}`));
   for (const period of terms) {
@@ -66,6 +74,8 @@ export function listReplayItems({
     if (end !== null && endSeq !== null && isEndedByLine(session))
       items.push({ kind: "end", seq: endSeq, at: end, clockPeriod: session.endPeriod, session });
   }
+  for (const { event, clockPeriod, seq } of sharing)
+    items.push({ kind: "sharing", seq, at: event.at, clockPeriod, event });
   for (const episode of episodes) {
     const { firstSeq, firstAt, lastSeq, lastAt } = episode;
     const refusal = { kind: "refusal", clockPeriod: null, episode } as const;

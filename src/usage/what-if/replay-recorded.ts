@@ -1,3 +1,4 @@
+import type { RuleSet } from "../../domain/rules/rule-set.ts";
 import { instant, latest, type Instant } from "../../domain/time.ts";
 import type { InSteps } from "../report/report.ts";
 import type { ClockPeriod, EndedEpisode, Session, SiteRecord } from "../site-record.ts";
@@ -13,9 +14,10 @@ const PIECE = 100;
  * The record of a complete audit log is reproduced without a difference.
  */
 export function* replayRecorded(
-  record: Pick<SiteRecord, "clockPeriods" | "sessions" | "episodes" | "terms">,
+  record: Omit<SiteRecord, "consumptions" | "waits">,
 ): InSteps<ReplayCheck> {
   const replay = new RecordedReplay(record.clockPeriods);
+  if (record.rulesBefore !== null) replay.applyRules(record.rulesBefore, record.from);
   for (const period of record.terms) if (period.startSeq === null) replay.install(period);
   for (const session of record.sessions) if (session.start === null) replay.continue(session);
   yield;
@@ -51,6 +53,10 @@ class RecordedReplay {
     this.#site.install(period, period.terms);
   }
 
+  applyRules(rules: RuleSet, at: Instant): void {
+    this.#site.applyRules(rules, at);
+  }
+
   /** The session was held when the record began. */
   continue(session: Session): void {
     this.#site.force(session, session.end ?? HELD);
@@ -74,6 +80,8 @@ class RecordedReplay {
         return this.#site.release(item.session, item.at);
       case "start":
         return this.#grant(item.session, item.at);
+      case "sharing":
+        return this.#site.share(item.event);
       case "refusal":
         return this.#refuse(item.episode, item.at, item.isFirst);
     }

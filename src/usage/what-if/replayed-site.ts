@@ -4,7 +4,8 @@ import type { Grant, State } from "../../domain/state.ts";
 import { transact } from "../../domain/transact.ts";
 import { instant, type Instant } from "../../domain/time.ts";
 import type { Terms } from "../../domain/licenses/terms.ts";
-import type { PoolKey, TermsPeriod } from "../site-record.ts";
+import type { Identity, RuleSet } from "../../domain/rules/rule-set.ts";
+import type { PoolKey, SharingEvent, TermsPeriod } from "../site-record.ts";
 
 /** Who asks for a slot of which pool. */
 export interface SlotWish extends PoolKey {
@@ -13,6 +14,7 @@ export interface SlotWish extends PoolKey {
   readonly host: string;
   /** Null: any license of the product. */
   readonly license: number | null;
+  readonly identity?: Identity;
 }
 
 /** A slot that was granted: enough to give it another end. */
@@ -54,6 +56,22 @@ export class ReplayedSite {
     evolve(this.#state, { type: "LicenseRemoved", at, license, tombstone, peer: "" });
   }
 
+  /** Rules that were in force, with any text. */
+  applyRules(rules: RuleSet | null, at: Instant): void {
+    if (rules === null && this.#state.rules === null) return;
+    const text = rules === null ? "" : "rules";
+    const change = { text, digest: "", rules: rules ?? { groups: [], pools: [] }, peer: "" };
+    evolve(this.#state, { type: "RulesApplied", at, ...change });
+  }
+
+  /** A change of rules or queues on record. A place that does not exist here is left out. */
+  share(event: SharingEvent): void {
+    const isOfPlace = "place" in event && event.type !== "PlaceTaken";
+    const place = isOfPlace ? this.#state.queues.get(event.product)?.get(event.user) : undefined;
+    if (isOfPlace && place === undefined) return;
+    evolve(this.#state, event);
+  }
+
   hasLicense(license: number): boolean {
     return this.#state.licenses.has(license);
   }
@@ -65,7 +83,7 @@ export class ReplayedSite {
 
   /** Decides a request for a slot; returns the slot, or the code of the refusal. */
   request(wish: SlotWish, at: Instant, slotCaps = NO_CAPS): GrantedSlot | string {
-    const { product, feature, user, peer, host, license: licenseId } = wish;
+    const { product, feature, user, peer, host, license: licenseId, identity = null } = wish;
     const context = { at, clockBehind: 0, isSignedForThisMachine: () => true, slotCaps };
     const target = { product, licenseId, user };
     const contact = { hostname: host, ip: "", info: "", peer };
@@ -73,12 +91,12 @@ export class ReplayedSite {
       feature === null
         ? transact(
             this.#state,
-            { type: "Register", ...target, contact, nonceDigest: null, identity: null },
+            { type: "Register", ...target, contact, nonceDigest: null, identity },
             context,
           )
         : transact(
             this.#state,
-            { type: "FeatureRegister", ...target, feature, peer, identity: null },
+            { type: "FeatureRegister", ...target, feature, peer, identity },
             context,
           );
     if (!result.ok) return result.fault.code;
@@ -87,16 +105,35 @@ export class ReplayedSite {
 
   /** Takes a slot although the rules might refuse it: it was held on record. */
   force(wish: SlotWish & { readonly license: number }, at: Instant): void {
-    const { license, feature, user, host, peer } = wish;
+    const { license, feature, user, host, peer, identity } = wish;
     if (!this.#state.licenses.has(license)) return;
     // A slot that has ended stays until its expiry is written.
     this.release(wish, at);
     const [slot, end] = [this.#state.nextSlot, HELD];
     if (feature === null) {
       const contact = { hostname: host, ip: "", info: "", peer };
-      evolve(this.#state, { type: "SlotTaken", at, license, user, slot, end, contact });
+      evolve(this.#state, {
+        type: "SlotTaken",
+        at,
+        license,
+        user,
+        slot,
+        end,
+        contact,
+        ...(identity && { identity }),
+      });
     } else if (this.#state.licenses.get(license)?.features.has(feature) === true)
-      evolve(this.#state, { type: "FeatureTaken", at, license, feature, user, slot, end, peer });
+      evolve(this.#state, {
+        type: "FeatureTaken",
+        at,
+        license,
+        feature,
+        user,
+        slot,
+        end,
+        peer,
+        ...(identity && { identity }),
+      });
   }
 
   /** Lets a slot end at this instant, as its heartbeats did. */

@@ -1,0 +1,6 @@
+import type { RuleSet } from "../domain/rules/rule-set.ts";
+import type { RulesApplied } from "../domain/rules/rules-event-types.ts";
+
+/** The rules that an event put in force; null: none, because the text was empty. */
+export const rulesOf = ({ text, rules }: RulesApplied): RuleSet | null =>
+  text === "" ? null : rules;
