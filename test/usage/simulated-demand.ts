@@ -6,6 +6,7 @@ import type { Command } from "../../src/domain/decide.ts";
 import type { Event } from "../../src/domain/event.ts";
 import { transact } from "../../src/domain/transact.ts";
 import type { Terms } from "../../src/domain/licenses/terms.ts";
+import type { PoolRules } from "../../src/domain/rules/rule-set.ts";
 import type { SlotCaps } from "../../src/domain/rule-context.ts";
 import type { State } from "../../src/domain/state.ts";
 import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
@@ -85,27 +86,36 @@ export class SimulatedDemand {
     const where = { product, contact: { ...scenario.CONTACT, peer } };
     switch (kind) {
       case "register":
-        return this.#run(scenario.register(user, where));
+        return void this.#run(scenario.register(user, where));
+      case "wait":
+        if (this.#run(scenario.register(user, where))) return;
+        this.#run(makeTakePlace(user, product, peer));
+        return;
+      case "dispatch":
+        return this.#dispatch(product, random.chance(0.1) ? [user] : []);
+      case "rules":
+        this.#run(makeApplyRules(random));
+        return;
       case "borrow":
-        return this.#run(
+        return void this.#run(
           scenario.borrow(user, later(this.#now, random.intBetween(1, 30 * HOUR)), where),
         );
       case "unregister":
-        return this.#run(scenario.unregister(user, { product }));
+        return void this.#run(scenario.unregister(user, { product }));
       case "feature":
-        return this.#run(scenario.registerFeature(user, FLOATING, { product, peer }));
+        return void this.#run(scenario.registerFeature(user, FLOATING, { product, peer }));
       case "releaseFeature":
-        return this.#run(scenario.releaseFeature(user, FLOATING, { product }));
+        return void this.#run(scenario.releaseFeature(user, FLOATING, { product }));
       case "consume":
-        return this.#run(
+        return void this.#run(
           random.chance(0.5)
             ? scenario.consume(random.intBetween(1, 9), { product })
             : scenario.consumeFeature(COUNTED, random.intBetween(1, 9), { product }),
         );
       case "install":
-        return this.#run(this.#makeInstall(random.pick([1, 2])));
+        return void this.#run(this.#makeInstall(random.pick([1, 2])));
       case "remove":
-        return this.#run(scenario.remove(2, true));
+        return void this.#run(scenario.remove(2, true));
       case "caps":
         this.#caps = {
           perUser: random.pick([null, null, 1]),
@@ -138,7 +148,7 @@ export class SimulatedDemand {
   }
 
   /** Decides, journals and tracks a command, in the order in which the server does. */
-  #run(command: Command): void {
+  #run(command: Command): boolean {
     const at = this.#now;
     this.naive.pass(this.#state, at);
     const context = contextAt(at, { slotCaps: this.#caps });
@@ -146,12 +156,16 @@ export class SimulatedDemand {
     const left = listDemandsLeft(this.#state, command);
     const result = transact(this.#state, command, context);
     if (!result.ok) {
-      if (!isDemandFault(result.fault) || wanted === null) return;
+      if (!isDemandFault(result.fault) || wanted === null) return false;
       this.refusals += 1;
       const { code } = result.fault;
       const refusal = { code, rule: ruleOf(result.fault), peer: wanted.peer, at, seq: this.#seq };
       this.#tracker.refuse(wanted.demand, refusal, () => true);
-      return;
+      if ("recall" in result.fault && result.fault.recall !== undefined) {
+        const { product, feature } = wanted.demand;
+        this.#run({ type: "RecallReservation", product, feature, group: result.fault.recall });
+      }
+      return false;
     }
     for (const events of result.value.journalLines) this.#write(events);
     this.naive.observe(this.#state);
@@ -164,6 +178,7 @@ export class SimulatedDemand {
       );
     if (wanted !== null) this.#tracker.settle(wanted.demand, "granted", at);
     for (const demand of left) this.#tracker.settle(demand, "left", at);
+    return true;
   }
 
   #write(events: readonly Event[]): void {
@@ -178,6 +193,14 @@ export class SimulatedDemand {
     this.naive.pass(this.#state, this.#now);
     for (const episode of episodes) this.naive.deny(episode);
     this.#run({ type: "EndEpisodes", episodes });
+  }
+
+  #dispatch(product: string, lapsed: readonly string[]): void {
+    for (;;) {
+      const before = this.#seq;
+      this.#run({ type: "Dispatch", product, lapsed });
+      if (this.#seq === before) return;
+    }
   }
 
   #jump(): void {
@@ -233,7 +256,10 @@ export class SimulatedDemand {
 }
 
 const WEIGHTS = {
-  register: 20,
+  register: 16,
+  wait: 6,
+  dispatch: 4,
+  rules: 0.6,
   borrow: 1,
   unregister: 4,
   feature: 6,
@@ -244,3 +270,45 @@ const WEIGHTS = {
   caps: 0.5,
   episodes: 3,
 };
+
+const makeTakePlace = (user: string, product: string, peer: string): Command => ({
+  type: "TakePlace",
+  product,
+  licenseId: null,
+  user,
+  facts: { host: scenario.CONTACT.hostname, address: peer, login: null, certificate: null },
+  peer,
+});
+
+const NO_PATTERNS = { hosts: [], logins: [], certificates: [], networks: [], ignoreCase: false };
+
+/** Rules about users and networks: the host and the login of a refused call are not on record. */
+function makeApplyRules(random: SeededRandom): Command {
+  const sim = { ...NO_PATTERNS, name: "sim", users: random.pick([["ada"], ["dan*", "eve"]]) };
+  const near = { ...NO_PATTERNS, name: "near", users: [], networks: ["10.0.0.1/32"] };
+  const groups = [near, sim];
+  const limit = () => random.pick([null, null, { line: 1, slots: 1 }, { line: 1, slots: 2 }]);
+  const pick = <T>(...items: readonly T[]): T[] => items.filter(() => random.chance(0.3));
+  const pools = ["cad", "cam"].flatMap((product) =>
+    [null, FLOATING].map((feature): PoolRules => ({
+      product,
+      feature,
+      deny: pick({ line: 1, group: "near" }),
+      allowOnly: random.chance(0.1) ? [{ line: 1, group: "sim" }] : null,
+      reservations: pick(
+        { line: 1, group: "near", slots: 1, idle: random.pick(["keep", "lend"]) },
+        { line: 1, group: "sim", slots: random.pick([1, 2]), idle: random.pick(["keep", "lend"]) },
+      ),
+      eachUser: limit(),
+      eachHost: null,
+      groupLimits: pick({ line: 1, group: "sim", slots: 1 }),
+      borrow: null,
+      queue: null,
+    })),
+  );
+  const isEmpty = random.chance(0.2);
+  const rules = isEmpty ? { groups: [], pools: [] } : { groups, pools };
+  const text = isEmpty ? "" : JSON.stringify(rules);
+  const digest = text.length.toString(16);
+  return { type: "ApplyRules", text, digest, rules, expected: "*", peer: "10.0.0.1" };
+}

@@ -143,7 +143,11 @@ class RecordedReplay {
   }
 
   #setClockBack(period: number, at: Instant): void {
-    this.#period = period;
+    for (; this.#period < period; this.#period += 1) {
+      const [before, after] = [this.#period, this.#period + 1].map((n) => this.#clockPeriods[n]);
+      if (before !== undefined && after !== undefined)
+        this.#site.setClockBack(before.to, after.from);
+    }
     // A refusal may have a time of a later period.
     this.#lastAt = latest(at, this.#clockPeriods[period]?.from ?? at);
     for (const [key, session] of this.#active) {

@@ -1,8 +1,9 @@
+import { makeClockSkewAt } from "../../domain/clock/clock-jumps.ts";
 import { emptyState, evolve } from "../../domain/evolve/evolve.ts";
 import type { SlotCaps } from "../../domain/rule-context.ts";
 import type { Grant, State } from "../../domain/state.ts";
 import { transact } from "../../domain/transact.ts";
-import { instant, type Instant } from "../../domain/time.ts";
+import { instant, later, type Instant } from "../../domain/time.ts";
 import type { Terms } from "../../domain/licenses/terms.ts";
 import type { Identity, RuleSet } from "../../domain/rules/rule-set.ts";
 import type { PoolKey, SharingEvent, TermsPeriod } from "../site-record.ts";
@@ -70,6 +71,15 @@ export class ReplayedSite {
     const place = isOfPlace ? this.#state.queues.get(event.product)?.get(event.user) : undefined;
     if (isOfPlace && place === undefined) return;
     evolve(this.#state, event);
+  }
+
+  /** Recalled reservations follow a clock that was set back; slots get their ends by `setEnd`. */
+  setClockBack(from: Instant, to: Instant): void {
+    const skew = makeClockSkewAt(this.#state.clockJumps, from, to);
+    for (const { at, until, ...reservation } of [...this.#state.recalls.values()]) {
+      const moved = { at: later(at, -skew(at)), until: later(until, -skew(at)) };
+      evolve(this.#state, { type: "ReservationRecalled", ...reservation, ...moved });
+    }
   }
 
   hasLicense(license: number): boolean {
