@@ -118,9 +118,16 @@ function formatWhatIf(reply: WhatIfReply, timeZone: string): string {
       "- a user who was refused then retries from the first to the last refusal",
       `- a user who was granted a slot at once would retry for ${patience}, every ${interval}`,
       "- a session that begins at another time lasts as long as recorded",
+      ...(reply.has_rules ? [RULES_TEXT] : []),
+      ...(reply.has_queue ? [QUEUE_TEXT] : []),
     ].join("\n"),
   ].join("\n\n");
 }
+
+const RULES_TEXT =
+  "- the sharing rules of that time apply; of a refused call, host and login are not recorded";
+const QUEUE_TEXT =
+  "- a user who waited in the queue retries meanwhile; the order of the queue is not simulated";
 
 const metCells = (met: Met): string[] => [
   String(met.met_at_once),

@@ -60,6 +60,12 @@ export const WhatIfReply = Type.Object(
       description: "Assumed time of retries of a user who was granted a slot at once.",
     }),
     retry_interval_seconds: count,
+    has_rules: Type.Boolean({
+      description: "Rules of sharing were in force; the estimates apply them.",
+    }),
+    has_queue: Type.Boolean({
+      description: "Users waited in the queue; the estimates count them as users who retry.",
+    }),
   },
   { title: "WhatIf" },
 );
@@ -92,6 +98,8 @@ export const whatIfReply = (whatIf: WhatIf): WhatIfReply => {
     median_session_seconds: toSeconds(assumptions.medianSession),
     median_patience_seconds: toSeconds(assumptions.medianPatience),
     retry_interval_seconds: toSeconds(assumptions.retryInterval),
+    has_rules: whatIf.hasRules,
+    has_queue: whatIf.hasQueue,
   };
 };
 

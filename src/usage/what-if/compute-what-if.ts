@@ -2,6 +2,7 @@ import type { TimeSpan } from "../time-span.ts";
 import { intersect } from "../time-span.ts";
 import type { InSteps } from "../report/report.ts";
 import type { PoolKey, SiteRecord } from "../site-record.ts";
+import { rulesOf } from "../rules-of-event.ts";
 import { listLimits } from "../terms-in-force.ts";
 import { collectDemand } from "./demand.ts";
 import { estimateDemandMet } from "./estimate.ts";
@@ -45,6 +46,8 @@ export function* computeWhatIf(
     rows,
     target: { share, slots: enough?.slots ?? null },
     assumptions: demand.assumptions,
+    hasRules: hasRules(record, key),
+    hasQueue: feature === null && record.sharing.some(({ event }) => event.type === "PlaceTaken"),
   };
 }
 
@@ -64,6 +67,16 @@ function selectProduct(record: SiteRecord, product: string): SiteRecord {
       ({ event }) => event.type === "RulesApplied" || event.product === product,
     ),
   };
+}
+
+/** Whether rules about the pool were in force at any time of the record. */
+function hasRules({ rulesBefore, sharing }: SiteRecord, { product, feature }: PoolKey): boolean {
+  const applied = sharing.flatMap(({ event }) =>
+    event.type === "RulesApplied" ? [rulesOf(event)] : [],
+  );
+  return [rulesBefore, ...applied].some((rules) =>
+    rules?.pools.some((pool) => pool.product === product && pool.feature === feature),
+  );
 }
 
 /** The lowest and the highest limit while a license was installed. */

@@ -29,6 +29,10 @@ export interface WhatIf extends PoolKey {
   /** The share of needs to meet at once, and the fewest slots of the rows that do; null: none. */
   readonly target: { readonly share: number; readonly slots: number | null };
   readonly assumptions: Assumptions;
+  /** Rules of sharing were in force for the pool; the estimates apply them. */
+  readonly hasRules: boolean;
+  /** Users waited in the queue of the product; the estimates count them as users who retry. */
+  readonly hasQueue: boolean;
 }
 
 /** What the estimates assume, in milliseconds. */

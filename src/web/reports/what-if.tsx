@@ -114,6 +114,8 @@ function Answer({ reply }: { reply: WhatIfReply }) {
               formatWait(reply.retry_interval_seconds),
             )}
           </li>
+          {reply.has_rules && <li>{texts.rules}</li>}
+          {reply.has_queue && <li>{texts.queue}</li>}
           <li>
             {texts.check(
               formatNumber(check.refusals_reproduced),
