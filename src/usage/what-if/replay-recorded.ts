@@ -130,10 +130,11 @@ class RecordedReplay {
   #endOf(session: Session): Instant {
     const { start, end, endPeriod, endSeq, endedBy } = session;
     if (end === null || (endSeq !== null && endedBy !== "expiry")) return HELD;
-    const next = this.#clockPeriods[this.#period + 1];
-    if (this.#period >= endPeriod || next === undefined) return end;
-    // It was still held when the clock was set back.
-    return end > next.from || (start !== null && end < start) ? HELD : end;
+    const next = this.#clockPeriods.slice(this.#period + 1, endPeriod + 1);
+    if (next.length === 0) return end;
+    // It was still held when the clock was set back, and ended in one of the next periods.
+    const hasOutlasted = next.some(({ from }) => end > from);
+    return hasOutlasted || (start !== null && end < start) ? HELD : end;
   }
 
   /** The clock period in which a refusal was, which came after this line. */
