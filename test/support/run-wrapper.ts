@@ -28,6 +28,7 @@ export class Wrapper {
       detached: true,
       env: { PATH: process.env["PATH"] ?? "", ...env },
     });
+    onTestFinished(() => this.#killGroup());
     this.#ends = [
       this.#collect(this.#child.stdout, (text) => (this.stdout += text)),
       this.#collect(this.#child.stderr, (text) => (this.stderr += text)),
@@ -60,6 +61,15 @@ export class Wrapper {
 
   async waitForStderr(text: string): Promise<void> {
     await waitUntil(() => this.stderr.includes(text), text);
+  }
+
+  /** After a failed test, also the command must not go on. */
+  #killGroup(): void {
+    try {
+      process.kill(-this.#child.pid, "SIGKILL");
+    } catch {
+      // All of its processes have ended.
+    }
   }
 
   async #collect(stream: ReadableStream<Uint8Array>, add: (text: string) => void): Promise<void> {
