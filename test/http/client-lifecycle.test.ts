@@ -356,8 +356,7 @@ test("a group of logins contains a login's own instances, and no user that only 
     const [, { token }] = await site.get<{ token: string }>("/auth", { authorization: basic });
     tokens.set(name, token);
   }
-  const rules =
-    '[groups.sim]\nlogins = ["ada"]\n[[rule]]\nproduct = "cad"\nallow_only = ["sim"]\n';
+  const rules = '[groups.sim]\nlogins = ["ada"]\n[[rule]]\nproduct = "cad"\nallow_only = ["sim"]\n';
   unwrap(await site.services.sharingRules.apply(rules, "*", "login", "test"));
   const register = async (login: string, user: string) => {
     const authorization = `Bearer ${tokens.get(login)}`;
