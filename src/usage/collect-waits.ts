@@ -31,8 +31,12 @@ export class WaitCollector {
       // The same place again: only its license or its facts changed.
       if (this.#open.has(place) || this.#placesBefore.has(place)) return;
       this.#open.set(place, {
-        ...{ place, product, start: at, startPeriod: clockPeriod },
-        ...{ end: null, endPeriod: clockPeriod },
+        place,
+        product,
+        start: at,
+        startPeriod: clockPeriod,
+        end: null,
+        endPeriod: clockPeriod,
       });
       return;
     }

@@ -76,7 +76,8 @@ export class ReplayedSite {
   /** Recalled reservations follow a clock that was set back; slots get their ends by `setEnd`. */
   setClockBack(from: Instant, to: Instant): void {
     const skew = makeClockSkewAt(this.#state.clockJumps, from, to);
-    for (const { at, until, ...reservation } of [...this.#state.recalls.values()]) {
+    const recalls = [...this.#state.recalls.values()];
+    for (const { at, until, ...reservation } of recalls) {
       const moved = { at: later(at, -skew(at)), until: later(until, -skew(at)) };
       evolve(this.#state, { type: "ReservationRecalled", ...reservation, ...moved });
     }

@@ -204,8 +204,8 @@ class PlainQueue {
 
   serve(): string[] {
     const changes: string[] = [];
-    for (const place of [...this.#places]) {
-      if (!this.#isDenied(place)) continue;
+    const denied = this.#places.filter((place) => this.#isDenied(place));
+    for (const place of denied) {
       this.#places.splice(this.#places.indexOf(place), 1);
       changes.push(`denied ${place.user} null`);
     }

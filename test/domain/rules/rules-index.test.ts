@@ -50,15 +50,16 @@ function countHolders(state: State, rules: RuleSet, at: Instant) {
     const counts = new Map<string, number>();
     const count = (key: string): void => void counts.set(key, (counts.get(key) ?? 0) + 1);
     for (const facts of listCounted(state, pool, at)) {
-      const groups = rules.groups.filter((one) => isMember(one, facts)).map(({ name }) => name);
+      const members = rules.groups.filter((one) => isMember(one, facts));
+      const groups = new Set(members.map(({ name }) => name));
       if (pool.eachUser !== null) count(`person ${personOf(facts.user)}`);
       if (pool.eachHost !== null && facts.host !== "") count(`host ${facts.host}`);
       for (const limit of pool.groupLimits)
-        if (groups.includes(limit.group)) count(`group ${limit.group}`);
+        if (groups.has(limit.group)) count(`group ${limit.group}`);
       const home = pool.reservations
         .map((one) => one.group)
         .toSorted()
-        .find((name) => groups.includes(name));
+        .find((name) => groups.has(name));
       if (home !== undefined) count(`home ${home}`);
     }
     return { pool, counts };
