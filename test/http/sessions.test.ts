@@ -180,7 +180,7 @@ const OWN_SESSIONS = new Set([`POST ${SESSIONS}`, `POST ${SESSIONS}/revoke`]);
 const changingRoutes = new Set(
   adminRoutes.filter(
     (route) =>
-      (route.startsWith("POST ") || CHANGES_BY_GET.includes(route)) &&
+      (!route.startsWith("GET ") || CHANGES_BY_GET.includes(route)) &&
       !CHANGES_NOTHING_BY_POST.includes(route) &&
       !OWN_SESSIONS.has(route),
   ),
