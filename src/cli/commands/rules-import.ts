@@ -1,6 +1,11 @@
 import { err, ok, type Result } from "../../domain/result.ts";
-import { importOptions, type OptionsImport } from "../../rules/flexnet/import-options.ts";
+import {
+  importOptions,
+  type FeatureMap,
+  type OptionsImport,
+} from "../../rules/flexnet/import-options.ts";
 import type { ImportTarget } from "../../rules/flexnet/imported-rules.ts";
+import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 import { formatNote, formatUnconverted } from "../../rules/flexnet/write-toml.ts";
 import { describeInput, emptyFileError, readInputBytes } from "../files/input-file.ts";
 import { checkOutputPath } from "../files/output-document.ts";
@@ -55,7 +60,7 @@ export const rulesImportCommand = defineCommand({
     const result = importOptions(text, map);
     return {
       json: toJson(result),
-      notes: options.json ? [] : describeImport(result),
+      notes: options.json ? [] : [...describeImport(result), ...describeMap(result, map)],
       text: async () => {
         if (options.out === null) return { document: result.toml.trimEnd() };
         await writeOutputText(options.out, result.toml);
@@ -98,4 +103,12 @@ function describeImport({ converted, notes, unconverted }: OptionsImport): strin
     ...notes.map(formatNote),
     ...unconverted.map((line) => `not converted: ${formatUnconverted(line)}`),
   ];
+}
+
+/** How to give features another product, unless all of them have one. */
+function describeMap({ features }: OptionsImport, map: FeatureMap): string[] {
+  const unmapped = features.filter((name) => !map.has(name));
+  if (unmapped.length === 0 && map.size > 0) return [];
+  const example = unmapped.find((name) => name.includes(":")) ?? unmapped[0] ?? "FEATURE";
+  return [`to name the product of a feature: --map ${quoteIfNeeded(`${example}=PRODUCT`)}`];
 }

@@ -33,9 +33,11 @@ function* describeNames(
   );
   if (unmapped.length > 0) {
     const names = unmapped.map(({ product }) => product).join(", ");
-    yield `these features became products of the same name: ${names}; --map FEATURE=PRODUCT names others`;
+    yield `these features became products of the same name, as they were given no other: ${names}`;
   }
-  if (unusedNames.length > 0) yield `the file does not name ${unusedNames.join(", ")} of --map`;
+  if (unusedNames.length > 0) {
+    yield `the file does not name these features, which were given a product: ${unusedNames.join(", ")}`;
+  }
 }
 
 function* describePool(pool: ImportedPool, groups: readonly ImportedGroup[]): Generator<string> {

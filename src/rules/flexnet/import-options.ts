@@ -249,7 +249,7 @@ class Conversion {
       const keyword = keywordOf(line);
       if (pools.length === 0) {
         this.#converted -= 1;
-        this.#reject(line, "the file names no feature; add --map FEATURE=PRODUCT for each");
+        this.#reject(line, "the file names no feature, so there is no product to write it for");
         continue;
       }
       for (const pool of pools) {
@@ -258,7 +258,7 @@ class Conversion {
       }
       this.note(
         line.first,
-        `${keyword} is written for each feature of the file and of --map; other products are not covered`,
+        `${keyword} is written for each product below; other products are not covered`,
       );
     }
   }

@@ -39,7 +39,7 @@ export class ImportedPools {
     if (qualifier !== null) {
       return (
         `it is for the licenses of ${name} with ${qualifier} only, and rules are for a whole ` +
-        `product: convert it with --map ${source}=PRODUCT`
+        `product: it is converted if ${source} is given a product`
       );
     }
     if (INVISIBLE.test(name) || name === "" || countBytes(name) > MAX_CODE_BYTES) {

@@ -67,6 +67,16 @@ describe("berth rules import", () => {
     ]);
   });
 
+  test("names the flag --map until each feature has a product", async () => {
+    const stdin = "MAX 1 f1 USER a\nMAX 2 f2:VERSION=1.0 USER a\n";
+    const part = await run(["-", "--map", "f1=CAD"], { stdin });
+    expect(part.stderr).toContain("it is converted if f2:VERSION=1.0 is given a product");
+    expect(part.stderr).toContain("--map f2:VERSION=1.0=PRODUCT");
+    const all = await run(["-", "--map", "f1=CAD", "--map", "f2:VERSION=1.0=CAE"], { stdin });
+    expect(all.stderr).not.toContain("--map");
+    expect((await run(["-"], { stdin: "INCLUDEALL USER a\n" })).stderr).toContain("--map FEATURE=");
+  });
+
   test("refuses a map without a product, with an example", async () => {
     for (const map of ["f1", "f1=", "=CAD", "f1=CAD:", "f1=CAD:A:B"]) {
       const { code, stderr } = await run(["-", "--map", map], { stdin: "NOLOG IN\n" });

@@ -123,7 +123,7 @@ describe("importing an options file of FlexNet", () => {
       expect(namesOf(deny)).toEqual(["net-10-1-99-0-24", "user-mallory"]);
       expect(namesOf(allowOnly)).toContain("admins");
     }
-    expect(notesOf(imported)).toContain("for each feature of the file");
+    expect(notesOf(imported)).toContain("for each product below");
   });
 
   test("INCLUDEALL also covers the features of the map that the file does not name", () => {
@@ -133,10 +133,12 @@ describe("importing an options file of FlexNet", () => {
     expect(namesOf(poolOf(imported, "CAE").allowOnly)).toEqual(["user-ada"]);
   });
 
-  test("INCLUDEALL without any feature is named with the flag that helps", () => {
+  test("INCLUDEALL without any feature is not converted, and the reason is named", () => {
     const { unconverted, converted } = importText("INCLUDEALL USER ada\n");
     expect(converted).toBe(0);
-    expect(unconverted).toMatchObject([{ line: 1, reason: expect.stringContaining("--map") }]);
+    expect(unconverted).toMatchObject([
+      { line: 1, reason: expect.stringContaining("names no feature") },
+    ]);
   });
 
   test("every line without an equivalent is named with its number and a reason", () => {
@@ -151,8 +153,8 @@ describe("importing an options file of FlexNet", () => {
     expect(reasonOf("PROJECT")).toContain("LM_PROJECT");
     expect(reasonOf("DISPLAY")).toContain("display");
     expect(reasonOf("nosuchgroup")).toContain("not defined");
-    expect(reasonOf("VERSION=2.0")).toContain("--map cad:VERSION=2.0=PRODUCT");
-    expect(reasonOf("KEY=ABCDEF")).toContain("--map cad:KEY=ABCDEF=PRODUCT");
+    expect(reasonOf("VERSION=2.0")).toContain("if cad:VERSION=2.0 is given a product");
+    expect(reasonOf("KEY=ABCDEF")).toContain("if cad:KEY=ABCDEF is given a product");
     expect(reasonOf("RESERVE two")).toContain("RESERVE number feature type name");
     expect(reasonOf("RESERVE 0")).toContain("reserves nothing");
     expect(reasonOf("PLANET")).toContain("not a type");
