@@ -30,6 +30,7 @@ export const queue = {
   states: { waiting: "waiting", held: "a slot is held", limited: "blocked by a limit" },
   connected: "connected",
   home: (group: string) => `${group}, reserved slots`,
+  homeAndPriority: (group: string) => `${group}, reserved slots and priority`,
   priority: (group: string) => `${group}, priority`,
   expected: (p50: string, p90: string) => `${p50}, nine of ten by ${p90}`,
   unknown: "not known",

@@ -174,6 +174,7 @@ function PlaceActions({ product, place: { user, position, state }, onChanged }: 
 
 /** Why a place is where it is: its reserved slots, or its priority. */
 function groupText({ home, priority }: Place): string {
+  if (home !== null && home === priority) return texts.homeAndPriority(home);
   const parts = [
     home === null ? "" : texts.home(home),
     priority === null ? "" : texts.priority(priority),
@@ -202,7 +203,7 @@ const COLUMNS: readonly DataColumn<Place>[] = [
     title: columns.state,
     value: ({ state, limit }) => limit ?? texts.states[state],
     show: ({ state, limit }) => (
-      <span class={state === "held" ? "good" : ""}>
+      <span class={state === "held" ? "good" : limit === null ? "" : "limit"}>
         {texts.states[state]}
         {limit !== null && `: ${limit}`}
       </span>
@@ -220,11 +221,13 @@ const COLUMNS: readonly DataColumn<Place>[] = [
     title: columns.expected,
     value: ({ eta }) => eta?.p50 ?? null,
     show: ({ eta, state }) =>
-      eta === null
-        ? state === "held"
-          ? undefined
-          : texts.unknown
-        : texts.expected(formatShort(eta.p50), formatShort(eta.p90)),
+      eta === null ? (
+        state === "held" ? undefined : (
+          <span class="when">{texts.unknown}</span>
+        )
+      ) : (
+        texts.expected(formatShort(eta.p50), formatShort(eta.p90))
+      ),
   },
   { title: columns.group, value: groupText },
   {
