@@ -65,6 +65,32 @@ export async function callApi(
   });
 }
 
+/** Applies rules as an administrator does, whatever rules there are. */
+export async function applyRules(site: ServedSite, token: string, text: string): Promise<void> {
+  const reply = await fetch(new URL("/api/admin/v1/rules", site.url), {
+    method: "PUT",
+    headers: {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      "if-match": "*",
+    },
+    body: JSON.stringify({ text }),
+  });
+  if (!reply.ok) throw new Error(await reply.text());
+}
+
+/** Takes a place in the queue, and does not wait for a slot. */
+export async function joinQueue(site: ServedSite, product: string, user: string): Promise<void> {
+  const reply = await fetch(new URL("/api/v4/register", site.url), {
+    method: "POST",
+    headers: { "content-type": "application/json", prefer: "wait=0" },
+    body: JSON.stringify({ product, user }),
+  });
+  if (reply.ok || reply.headers.get("preference-applied") !== "wait") {
+    throw new Error(`${user} has no place: ${await reply.text()}`);
+  }
+}
+
 /** Registers many users of one product, 200 at a time. */
 export async function registerUsers(
   site: ServedSite,

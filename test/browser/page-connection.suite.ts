@@ -5,7 +5,13 @@ import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Route } from "playwright-core";
 import { atEnd } from "../support/suite-harness.ts";
 import { startBinary, type ServerProcess } from "../support/binary.ts";
-import { callApi, startLicensedSite, type Licensed } from "./licensed-site.ts";
+import {
+  applyRules,
+  callApi,
+  joinQueue,
+  startLicensedSite,
+  type Licensed,
+} from "./licensed-site.ts";
 import { SCREENS, type Screen } from "./layout-screens.ts";
 import { createToken, expectEventually, openSignedIn, type OperatorPage } from "./operator-page.ts";
 
@@ -18,6 +24,10 @@ beforeAll(async () => {
   running = site;
   token = await createToken(site);
   for (const user of ["ada", "bob"]) await callApi(site, "register", { product: "CAD", user });
+  const rules = `[[rule]]\nproduct = "CAD"\nqueue = { hold_seconds = 3600 }\nlimit = { each_user = 1 }\n`;
+  await applyRules(site, token, rules);
+  // The limit keeps this user in the queue while there are free slots.
+  await joinQueue(site, "CAD", "ada#second");
 });
 
 async function startAgain(): Promise<void> {

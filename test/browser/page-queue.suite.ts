@@ -2,7 +2,13 @@
 // moves them to the front or removes them. A viewer reads the queue.
 import { afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { Locator, Page } from "playwright-core";
-import { callApi, startLicensedSite, type Licensed } from "./licensed-site.ts";
+import {
+  applyRules,
+  callApi,
+  joinQueue,
+  startLicensedSite,
+  type Licensed,
+} from "./licensed-site.ts";
 import {
   createToken,
   expectEventually,
@@ -19,16 +25,7 @@ beforeAll(async () => {
   token = await createToken(site);
   // A place must not end during a test, even on a busy machine.
   const rules = `[[rule]]\nproduct = "CAD"\nqueue = { hold_seconds = 3600 }\nlimit = { each_user = 1 }\n`;
-  const reply = await fetch(new URL("/api/admin/v1/rules", site.url), {
-    method: "PUT",
-    headers: {
-      authorization: `Bearer ${token}`,
-      "content-type": "application/json",
-      "if-match": "*",
-    },
-    body: JSON.stringify({ text: rules }),
-  });
-  if (!reply.ok) throw new Error(await reply.text());
+  await applyRules(site, token, rules);
 });
 
 const placed: string[] = [];
@@ -37,12 +34,7 @@ const placed: string[] = [];
 async function waitInQueue(...users: string[]): Promise<void> {
   await callApi(site, "register", { product: "CAD", user: "holder" });
   for (const user of users) {
-    const reply = await fetch(new URL("/api/v4/register", site.url), {
-      method: "POST",
-      headers: { "content-type": "application/json", prefer: "wait=0" },
-      body: JSON.stringify({ product: "CAD", user }),
-    });
-    expect(reply.headers.get("preference-applied")).toBe("wait");
+    await joinQueue(site, "CAD", user);
     placed.push(user);
   }
 }
@@ -89,6 +81,20 @@ describe("the queue", () => {
     await callApi(site, "register", { product: "CAD", user: "ada" });
     await expectEventually(users, [HOSTILE, "lin"]);
     await callApi(site, "unregister", { product: "CAD", user: "ada" });
+  });
+
+  test("names the limit and its line that block a user, until the limit allows a slot", async () => {
+    await waitInQueue("holder#second");
+    const { opened, rows, users } = await openQueue();
+    await expectEventually(users, ["holder#second"]);
+    await rows
+      .getByText("blocked by a limit: by the site's rules one user may have 1 slot")
+      .waitFor();
+    await rows.getByText("(line 4)").waitFor();
+    await opened.checkLayouts("queue-limit");
+    await callApi(site, "unregister", { product: "CAD", user: "holder" });
+    await rows.getByText("a slot is held").waitFor();
+    expect(await rows.getByText("limit").count()).toBe(0);
   });
 
   test("is counted beside the slots, which lead to it", async () => {

@@ -4,7 +4,7 @@ import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Locator, Page } from "playwright-core";
 import type { RulesReply } from "../../src/http/reply/rules.ts";
-import { callApi, startLicensedSite, type Licensed } from "./licensed-site.ts";
+import { applyRules, callApi, startLicensedSite, type Licensed } from "./licensed-site.ts";
 import {
   createToken,
   expectEventually,
@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  await send("POST", "registrations/release/all", { product: "CAD" });
+  await releaseAll();
   await putRules("");
 });
 
@@ -52,27 +52,17 @@ async function readRules(): Promise<RulesReply> {
   return (await reply.json()) as RulesReply;
 }
 
-async function send(
-  method: "POST" | "PUT",
-  path: string,
-  body: object,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<void> {
-  const reply = await fetch(adminUrl(path), {
-    method,
-    headers: {
-      authorization: `Bearer ${token}`,
-      "content-type": "application/json",
-      ...headers,
-    },
-    body: JSON.stringify(body),
+async function releaseAll(): Promise<void> {
+  const reply = await fetch(adminUrl("registrations/release/all"), {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ product: "CAD" }),
   });
   if (!reply.ok) throw new Error(await reply.text());
 }
 
 /** Applies rules as another administrator does. */
-const putRules = (text: string): Promise<void> =>
-  send("PUT", "rules", { text }, { "if-match": "*" });
+const putRules = (text: string): Promise<void> => applyRules(site, token, text);
 
 const register = async (user: string): Promise<string> => {
   const reply = await callApi(site, "register", { product: "CAD", user });
@@ -277,6 +267,9 @@ TIMEOUT cad_base 3600
     await dialog.getByLabel("Product of cad_base").fill("CAD");
     await dialog.getByLabel("Product of cad_mesh").fill("CAD:");
     await dialog.getByText("A product code, or PRODUCT:FEATURE.").waitFor();
+    await dialog.getByText("Differences to know").click();
+    await dialog.getByText("these features became products of the same name").waitFor();
+    expect(await dialog.textContent()).not.toContain("--map");
     await dialog.getByLabel("Product of cad_mesh").fill("CAD:MESH");
     await opened.checkAccessibility("import of a FlexNet options file");
     await dialog.getByRole("button", { name: "Use these rules" }).click();
@@ -285,6 +278,7 @@ TIMEOUT cad_base 3600
     expect(text).toContain(`product = "CAD"`);
     expect(text).toContain(`feature = "MESH"`);
     expect(text).toContain("TIMEOUT cad_base 3600");
+    expect(text).not.toContain("--map");
     await findings.getByText(/^\d+ warnings?\.$/).waitFor();
     await button("Apply the rules").click();
     await page.getByText("The rules are in effect.").waitFor();
@@ -312,6 +306,35 @@ describe("the explanation for a person", () => {
     await page.getByText("The user would get a slot now.").waitFor();
   });
 
+  test("is of a feature’s slots if one is named", async () => {
+    await putRules(`[groups.students]
+users = ["stud-*"]
+
+[[rule]]
+product = "CAD"
+feature = "MESH"
+deny = ["students"]
+`);
+    const { opened, page, button } = await openRules();
+    await page.getByLabel("User", { exact: true }).fill("stud-1");
+    await page.getByLabel("Feature", { exact: true }).fill("MESH");
+    await button("Explain").click();
+    await page.getByText("The user would be refused now.").waitFor();
+    await page.getByText("0 of 3 slots in use").waitFor();
+    await page.getByRole("row", { name: /deny/ }).getByText("refuses").waitFor();
+    const hash = decodeURIComponent(new URL(page.url()).hash);
+    expect(hash).toBe("#/rules/user=stud-1/product=CAD/feature=MESH");
+    await opened.checkAccessibility("explanation of a feature");
+    await page.getByLabel("Feature", { exact: true }).fill("");
+    await button("Explain").click();
+    await page.getByText("The user would get a slot now.").waitFor();
+    await page.getByText("0 of 4 slots in use").waitFor();
+    await page.getByText("No rule applies.").waitFor();
+    await page.getByLabel("Feature", { exact: true }).fill("NONE");
+    await button("Explain").click();
+    await page.getByText("The user would be refused now.").waitFor();
+  });
+
   test("follows a link from the details of a slot", async () => {
     expect(await register("ada")).toBe("granted");
     const { page } = await openSignedIn(site, token, "#/slots");
@@ -320,6 +343,23 @@ describe("the explanation for a person", () => {
     await page.getByText("The user has a slot and keeps it").waitFor();
     expect(await page.getByLabel("User", { exact: true }).inputValue()).toBe("ada");
   });
+});
+
+test("the slots name the group that they are reserved for, and are found by it", async () => {
+  await putRules(RESERVE);
+  for (const user of ["ada", "lin"]) expect(await register(user)).toBe("granted");
+  const { page } = await openSignedIn(site, token, "#/slots");
+  await page.getByRole("columnheader", { name: "Reserved for" }).waitFor();
+  const rowOf = (user: string): Locator => page.locator(".slot-row", { hasText: user });
+  await rowOf("ada").getByText("sim", { exact: true }).waitFor();
+  expect(await rowOf("lin").getByText("sim", { exact: true }).count()).toBe(0);
+  await page.getByLabel("Search").fill("sim");
+  await expectEventually(() => rowOf("lin").count(), 0);
+  await page.getByRole("button", { name: "Details of ada’s slot of CAD" }).click();
+  await expectEventually(
+    () => page.getByRole("dialog").getByText("Reserved for", { exact: true }).count(),
+    1,
+  );
 });
 
 test("a viewer reads rules, findings and explanations, and changes nothing", async () => {
