@@ -20,7 +20,8 @@ let token: string;
 let running: Pick<ServerProcess, "pid" | "stop"> | null = null;
 
 beforeAll(async () => {
-  site = await startLicensedSite({ CAD: ["--slots", "10"] }, "--site-name", "Plant 4");
+  const licenses = { CAD: ["--slots", "10"], QUOTA: ["--slots", "1"] };
+  site = await startLicensedSite(licenses, "--site-name", "Plant 4");
   running = site;
   token = await createToken(site);
   for (const user of ["ada", "bob"]) await callApi(site, "register", { product: "CAD", user });
