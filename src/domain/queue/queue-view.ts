@@ -7,12 +7,11 @@ import { findBlockingCap } from "./blocking-caps.ts";
 import type { Place, QueuedPlace } from "./place.ts";
 import { findBlockingRule, findPriorityGroup, findQueueRules } from "./queue-rules.ts";
 import type { Queue } from "./queue.ts";
+import { findPosition, listByService, type Position } from "./service-order.ts";
 
-/** A place as operators and waiting users see it. */
-export interface PlaceView extends Place {
+/** A place as operators and waiting users see it. With a hold, its position is 0. */
+export interface PlaceView extends Place, Position {
   readonly product: string;
-  /** From 1 on, in the order of service; 0: a slot is held for the user. */
-  readonly position: number;
   /** `limited`: a limit allows the user no slot now, also if one is free. */
   readonly state: "waiting" | "held" | "limited";
   /** The group of `priority` that the user belongs to; null: none. */
@@ -38,15 +37,16 @@ export interface PlaceInQueue {
   readonly length: number;
 }
 
+const HELD: Position = { position: 0, slotsToFree: 0 };
+
 /** Null: the product has no places. */
 export function viewQueue(state: State, product: string, context: RuleContext): QueueView | null {
   const queue = state.queues.get(product);
   if (queue === undefined) return null;
   const placesWithHold = [...queue.places].filter(({ hold }) => hold !== null);
-  const places = placesWithHold.map((place) => makePlaceView(state, product, place, 0, context));
-  let position = 0;
-  for (const place of queue.line)
-    places.push(makePlaceView(state, product, place, (position += 1), context));
+  const places = placesWithHold.map((place) => makePlaceView(state, product, place, HELD, context));
+  for (const entry of listByService(state, queue, context))
+    places.push(makePlaceView(state, product, entry.place, entry, context));
   return {
     product,
     waitingCount: queue.waitingCount,
@@ -66,7 +66,8 @@ export function viewPlace(
   const queue = state.queues.get(product);
   const place = queue?.get(user);
   if (queue === undefined || place === undefined) return null;
-  const view = makePlaceView(state, product, place, queue.positionOf(place), context);
+  const position = place.hold === null ? findPosition(state, queue, place, context) : HELD;
+  const view = makePlaceView(state, product, place, position, context);
   return { place: view, length: queue.waitingCount };
 }
 
@@ -74,7 +75,7 @@ function makePlaceView(
   state: State,
   product: string,
   place: QueuedPlace,
-  position: number,
+  { position, slotsToFree }: Position,
   context: RuleContext,
 ): PlaceView {
   const limit =
@@ -95,6 +96,7 @@ function makePlaceView(
     home,
     product,
     position,
+    slotsToFree,
     state: hold !== null ? "held" : limit !== null ? "limited" : "waiting",
     priority: findPriorityGroup(state, product, place),
     limit: limit?.fault ?? null,

@@ -1,7 +1,13 @@
 import { SortedList } from "../index/sorted-list.ts";
 import type { Instant } from "../time.ts";
 import type { Hold, Place, QueuedPlace, Standing } from "./place.ts";
-import { compareByService, WaitingLists, type BlockingLimit, type Lane } from "./waiting-lists.ts";
+import {
+  newPlaceList,
+  WaitingLists,
+  type BlockingLimit,
+  type Lane,
+  type PlaceList,
+} from "./waiting-lists.ts";
 
 /** The caps of the settings, as in `SlotCaps`. */
 interface Caps {
@@ -12,6 +18,11 @@ interface Caps {
 type MutablePlace = { -readonly [K in keyof QueuedPlace]: QueuedPlace[K] };
 interface HeldPlace extends MutablePlace {
   hold: Hold;
+}
+
+interface HomeLine {
+  readonly places: PlaceList;
+  size: number;
 }
 
 /** The oldest hold first. A set-back of the clock moves `at`, so the number decides ties. */
@@ -27,10 +38,10 @@ export const peerCapKey = (peer: string): string => `${CAP_KEY_PREFIX}peer ${pee
 export class Queue {
   readonly product: string;
   readonly #byUser = new Map<string, MutablePlace>();
-  /** Every place without a hold, in the order of service. */
-  readonly #line = new SortedList<QueuedPlace, Pick<QueuedPlace, "rank" | "order">>(
-    compareByService,
-  );
+  /** Every place without a hold, by priority and arrival. */
+  readonly #line = newPlaceList();
+  /** The places of `#line` that have a home, by that home. */
+  readonly #homeLines = new Map<string, HomeLine>();
   readonly #holds = new Map<number, SortedList<HeldPlace>>();
   readonly #holdCounts = new Map<number, number>();
   readonly #departing = new Set<QueuedPlace>();
@@ -60,7 +71,7 @@ export class Queue {
     return this.#byUser.values();
   }
 
-  /** The places without a hold in the order of service. */
+  /** The places without a hold by priority and arrival. A group's own idle slots come first. */
   get line(): Iterable<QueuedPlace> {
     return this.#line.all();
   }
@@ -82,9 +93,24 @@ export class Queue {
     return this.#holds.get(license)?.last ?? null;
   }
 
-  /** From 1 on; 0: a slot is held for the user already. */
-  positionOf(place: QueuedPlace): number {
-    return place.hold === null ? this.#line.countBefore(place) + 1 : 0;
+  /** How many places of `line` are before this one. */
+  countBefore(place: QueuedPlace): number {
+    return this.#line.countBefore(place);
+  }
+
+  /** The reserved groups whose members wait without a hold. */
+  get homes(): Iterable<string> {
+    return this.#homeLines.keys();
+  }
+
+  /** How many places of `line` have this home. */
+  countOfHome(home: string): number {
+    return this.#homeLines.get(home)?.size ?? 0;
+  }
+
+  /** How many of them are before this place, which may have another home. */
+  countOfHomeBefore(home: string, place: QueuedPlace): number {
+    return this.#homeLines.get(home)?.places.countBefore(place) ?? 0;
   }
 
   /** A place that must leave, because of the rules or because its license is gone; null: none. */
@@ -169,6 +195,7 @@ export class Queue {
     if (place.departure !== null) this.#departing.add(place);
     if (isHeld(place)) return this.#changeHolds(place, 1);
     this.#line.add(place);
+    this.#changeHomeLine(place, 1);
     this.#waitingCount += 1;
     if (place.departure === null) this.#lists.add(place);
   }
@@ -177,8 +204,20 @@ export class Queue {
     this.#departing.delete(place);
     if (isHeld(place)) return this.#changeHolds(place, -1);
     this.#line.remove(place);
+    this.#changeHomeLine(place, -1);
     this.#waitingCount -= 1;
     if (place.departure === null) this.#lists.remove(place);
+  }
+
+  #changeHomeLine(place: MutablePlace, change: 1 | -1): void {
+    const { home } = place;
+    if (home === null) return;
+    let line = this.#homeLines.get(home);
+    if (line === undefined) this.#homeLines.set(home, (line = { places: newPlaceList(), size: 0 }));
+    if (change === 1) line.places.add(place);
+    else line.places.remove(place);
+    line.size += change;
+    if (line.size === 0) this.#homeLines.delete(home);
   }
 
   #changeHolds(place: HeldPlace, change: 1 | -1): void {

@@ -9,8 +9,8 @@ export const compareByService = (
   b: Pick<QueuedPlace, "rank" | "order">,
 ): number => a.rank - b.rank || a.order - b.order;
 
-type PlaceList = SortedList<QueuedPlace, Pick<QueuedPlace, "rank" | "order">>;
-const newList = (): PlaceList => new SortedList(compareByService);
+export type PlaceList = SortedList<QueuedPlace, Pick<QueuedPlace, "rank" | "order">>;
+export const newPlaceList = (): PlaceList => new SortedList(compareByService);
 
 /** Places that can use the same slots: they wait for the same license and have the same home. */
 export interface Lane {
@@ -23,7 +23,7 @@ export interface Lane {
 class MutableLane implements Lane {
   readonly licenseId: number | null;
   readonly home: string | null;
-  readonly list: PlaceList = newList();
+  readonly list: PlaceList = newPlaceList();
   /** All places of the lane, also those that are parked. */
   size = 0;
 
@@ -108,7 +108,7 @@ export class WaitingLists {
     if (group === undefined) this.#groups.set(key, (group = new ParkedGroup()));
     group.isOpen = false;
     let list = group.byLane.get(lane);
-    if (list === undefined) group.byLane.set(lane, (list = newList()));
+    if (list === undefined) group.byLane.set(lane, (list = newPlaceList()));
     list.add(place);
     this.#groupOf.set(place, { key, isParked: true });
     if (wakeAt !== null) this.#addWake({ at: wakeAt, key });

@@ -95,7 +95,30 @@ export function hasRoomFor(
   const ruled = findRuledPool(state, pool, at);
   if (ruled === null) return true;
   if (home !== null && countIdle(ruled, home) > 0) return true;
-  return free > ruled.use.keptIdle + sumRecalled(state, ruled, at);
+  return free > sumKept(state, ruled, at);
+}
+
+/** Free slots that a caller without an idle reservation must leave to reserved groups. */
+export function countKeptSlots(state: State, pool: PoolName, at: Instant): number {
+  const ruled = findRuledPool(state, pool, at);
+  return ruled === null ? 0 : sumKept(state, ruled, at);
+}
+
+/** Slots that the group is entitled to and does not use. */
+export function countIdleSlots(state: State, pool: PoolName, group: string, at: Instant): number {
+  const ruled = findRuledPool(state, pool, at);
+  return ruled === null ? 0 : countIdle(ruled, group);
+}
+
+/** Whether the idle slots of the group are kept for it now; else others may use them. */
+export function areIdleSlotsKept(
+  state: State,
+  pool: PoolName,
+  group: string,
+  at: Instant,
+): boolean {
+  const reservation = findRuledPool(state, pool, at)?.pool.findReservation(group);
+  return reservation?.idle === "keep" || isRecalled(state, pool, group, at);
 }
 
 /** Whether the pool has reservations: without, the number of free slots does not matter. */
@@ -128,9 +151,11 @@ export const listIdleReservations = (
 ): readonly ReservationUse[] =>
   listReservations(state, pool, at).filter(({ idleSlots }) => idleSlots > 0);
 
-/** Slots that a group is entitled to and does not use. */
 const countIdle = ({ pool, use }: RuledPool, group: string): number =>
   Math.max(0, (pool.findReservation(group)?.slots ?? 0) - use.byHome(group));
+
+const sumKept = (state: State, ruled: RuledPool, at: Instant): number =>
+  ruled.use.keptIdle + sumRecalled(state, ruled, at);
 
 /** The idle slots of lent reservations that are recalled. Few are at the same time. */
 function sumRecalled({ recalls }: State, ruled: RuledPool, at: Instant): number {

@@ -43,14 +43,14 @@ export class GrantEstimator {
   }
 
   /**
-   * `position`: so many slots of the product must come free until the user gets one; 1: the next
-   * one. Null: fewer than 20 sessions are known, or too many slots are borrowed. Cheap enough to be
-   * called for each waiting user. Do not call it for a place that a limit blocks: no freed slot
-   * helps it.
+   * `slotsToFree`: so many slots of the product must come free until the user gets one; 1: the
+   * next one. Null: fewer than 20 sessions are known, or too many slots are borrowed. Cheap enough
+   * to be called for each waiting user. Do not call it for a place that a limit blocks: no freed
+   * slot helps it.
    */
-  estimate(state: State, product: string, position: number, at: Instant): GrantEstimate | null {
+  estimate(state: State, product: string, slotsToFree: number, at: Instant): GrantEstimate | null {
     const prepared = this.#prepare(state, product, at);
-    const wait = prepared.estimates?.estimate(Math.max(1, position)) ?? null;
+    const wait = prepared.estimates?.estimate(Math.max(1, slotsToFree)) ?? null;
     if (wait === null) return null;
     const after = (milliseconds: number): Instant =>
       latest(instant(prepared.at + milliseconds), at);

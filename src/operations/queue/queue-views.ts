@@ -84,7 +84,7 @@ export function viewWaitingQueue(
 const estimate = (
   estimator: Estimator,
   state: State,
-  { product, position, state: placeState }: PlaceView,
+  { product, slotsToFree, state: placeState }: PlaceView,
   at: Instant,
 ): GrantEstimate | null =>
-  placeState === "waiting" ? estimator.estimate(state, product, position, at) : null;
+  placeState === "waiting" ? estimator.estimate(state, product, slotsToFree, at) : null;

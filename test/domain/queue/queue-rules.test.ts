@@ -108,6 +108,47 @@ describe("a reservation", () => {
     expect(site.serve()).toEqual(["ops-1"]);
   });
 
+  test("with idle slots shows its members before all others, as many as there are idle slots", () => {
+    apply({
+      reservations: [reserve("sim", 2)],
+      queue: queueRules({ priority: ["ops"] }),
+    });
+    site.queue("ops-1", "cid", "sim-1", "sim-2", "sim-3");
+    const order = ["sim-1", "sim-2", "ops-1", "cid", "sim-3"];
+    const places = viewQueue(site.state, "cad", site.context)?.places ?? [];
+    expect(places.map(({ user }) => user)).toEqual(order);
+    expect(places.map(({ position }) => position)).toEqual([1, 2, 3, 4, 5]);
+    const positions = order.map(
+      (user) => viewPlace(site.state, "cad", user, site.context)?.place.position,
+    );
+    expect(positions).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  test("that keeps idle slots lets others wait for as many slots more", () => {
+    const slotsToFree = (user: string) =>
+      viewPlace(site.state, "cad", user, site.context)?.place.slotsToFree;
+    site.queue("cid", "dan");
+    expect(["cid", "dan"].map(slotsToFree)).toEqual([1, 2]);
+    apply({ reservations: [reserve("sim", 1)] });
+    expect(["cid", "dan"].map(slotsToFree)).toEqual([2, 3]);
+    // A waiting member uses the slot that is kept for it.
+    site.queue("sim-1");
+    expect(["sim-1", "cid", "dan"].map(slotsToFree)).toEqual([1, 2, 3]);
+    apply({ reservations: [reserve("sim", 2, "lend")] });
+    expect(["sim-1", "cid", "dan"].map(slotsToFree)).toEqual([1, 2, 3]);
+    site.run(unregister("ada"));
+    site.serve();
+    expect(["cid", "dan"].map(slotsToFree)).toEqual([1, 2]);
+  });
+
+  test("that keeps idle slots counts those that are free already", () => {
+    site.run(unregister("ben"));
+    apply({ reservations: [reserve("sim", 2)] });
+    site.queue("cid");
+    const places = viewQueue(site.state, "cad", site.context)?.places ?? [];
+    expect(places.map(({ slotsToFree }) => slotsToFree)).toEqual([2]);
+  });
+
   test("that is met serves its members by priority and arrival", () => {
     apply({ reservations: [reserve("sim", 1)] });
     site.queue("cid", "sim-1", "sim-2");

@@ -4,6 +4,7 @@ import type { Command } from "../../../src/domain/decide.ts";
 import type { State } from "../../../src/domain/state.ts";
 import type { SlotCaps } from "../../../src/domain/rule-context.ts";
 import type { QueuedPlace } from "../../../src/domain/queue/place.ts";
+import { viewPlace, viewQueue } from "../../../src/domain/queue/queue-view.ts";
 import type { PoolRules, RuleSet } from "../../../src/domain/rules/rule-set.ts";
 import type { Instant } from "../../../src/domain/time.ts";
 import {
@@ -41,6 +42,7 @@ const ADDRESSES = ["10.0.0.1", "10.0.0.2", "10.0.0.3"];
 const PRODUCTS = ["cad", "cam"];
 /** License 1 and 2 are of cad, 3 is of cam. */
 const LICENSES = [1, 2, 3];
+const ANY_LICENSE = -1;
 
 /** Runs a random sequence of calls; throws if the dispatch serves other users than the walk. */
 export function runRandomSequence(seed: number): void {
@@ -73,11 +75,24 @@ export function runRandomSequence(seed: number): void {
         .dispatch(product)
         .map(({ kind, user, license }) => `${kind} ${user} ${license}`);
       requireSame(`${context}: served`, sortDenied(served), sortDenied(expected));
+      const order = new PlainQueue(site.state, product, site.at, slotCaps).listByService();
+      requireSame(`${context}: order of service`, listShownUsers(site, product), order);
+      const positions = order.map(
+        (user) => viewPlace(site.state, product, user, site.context)?.place.position,
+      );
+      const numbers = order.map((_user, index) => index + 1);
+      requireSame(`${context}: positions`, positions, numbers);
     }
   }
   const replayed = dumpState(replayEvents(site.events)).queues;
   requireSame(`seed ${seed}: replayed`, replayed, dumpState(site.state).queues);
 }
+
+/** The users without a held slot, as operators see them. */
+const listShownUsers = (site: QueueSite, product: string): string[] =>
+  (viewQueue(site.state, product, site.context)?.places ?? [])
+    .filter(({ hold }) => hold === null)
+    .map(({ user }) => user);
 
 /** Not `expect`: the search for injected bugs runs without the test runner. */
 function requireSame(what: string, received: unknown, expected: unknown): void {
@@ -139,7 +154,9 @@ function randomRules(random: SeededRandom): RuleSet {
     poolRules(product, {
       deny: named(...some(0.05)),
       allowOnly: random.chance(0.1) ? named(...some(0.8)) : null,
-      reservations: some(0.3).map((name) => reserve(name, 1, random.pick(["keep", "lend"]))),
+      reservations: some(0.3).map((name) =>
+        reserve(name, random.intBetween(1, 2), random.pick(["keep", "lend"])),
+      ),
       eachUser: random.chance(0.3) ? limit(1) : null,
       eachHost: random.chance(0.3) ? limit(random.intBetween(1, 2)) : null,
       groupLimits: some(0.3).map((name) => ({ group: name, ...limit(random.intBetween(0, 2)) })),
@@ -227,15 +244,28 @@ class PlainQueue {
     return changes;
   }
 
-  #findNext() {
+  /** The users in the order in which they get slots, if enough come free and no limit blocks. */
+  listByService(): string[] {
+    const users: string[] = [];
+    for (let [next] = this.#sortWaiting(); next !== undefined; [next] = this.#sortWaiting()) {
+      next.license = ANY_LICENSE;
+      users.push(next.user);
+    }
+    return users;
+  }
+
+  #sortWaiting() {
     const waiting = this.#places.filter(({ license }) => license === null);
-    const line = waiting.toSorted(
+    return waiting.toSorted(
       (a, b) =>
         Number(this.#isAtHome(b)) - Number(this.#isAtHome(a)) ||
         this.#rankOf(a) - this.#rankOf(b) ||
         a.order - b.order,
     );
-    for (const place of line) {
+  }
+
+  #findNext() {
+    for (const place of this.#sortWaiting()) {
       const license = this.#licenses.find(
         (other) =>
           other.isEnabled &&
