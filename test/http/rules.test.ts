@@ -107,6 +107,13 @@ describe("PUT /api/admin/v1/rules", () => {
     expectOk(await put(site, TEXT, { "if-match": tags }));
   });
 
+  test("takes a quoted star for an entity tag, which no rules have", async () => {
+    const site = await openAppliance();
+    await expectRefusedUnchanged(site, 412, "rules_changed", () =>
+      put(site, TEXT, { "if-match": '"*"' }),
+    );
+  });
+
   test.each([
     ["without quotes", "abc"],
     ["with one quote", '"abc'],
@@ -277,6 +284,18 @@ networks = ["127.0.0.1"]
     expect(preview?.map(({ denied_waiting }) => denied_waiting)).toEqual([
       [{ user: "bob", rule: "deny", group: "sim", line: 6 }],
     ]);
+  });
+
+  test("counts a held slot in the preview as if its user had it", async () => {
+    const site = await openAppliance({ licenses: { 1: { product: "cad", slots: 2 } } });
+    for (const user of ["ada", "bob"]) expectOk(await site.register({ product: "cad", user }));
+    site.peer = "10.1.4.9";
+    await site.register({ product: "cad", user: "carol" }, { prefer: "wait=0" });
+    site.peer = "127.0.0.1";
+    expectOk(await site.unregister({ product: "cad", user: "ada" }));
+    const keep = TEXT.replace('deny = ["sim"]', 'reserve = [{ group = "sim", slots = 1 }]');
+    const { preview } = await check(site, keep);
+    expect(preview?.map(({ holds, after }) => [holds, after.idle])).toEqual([[1, 0]]);
   });
 
   test("previews what clearing would free", async () => {

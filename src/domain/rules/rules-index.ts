@@ -85,6 +85,11 @@ export class RulesIndex {
     return (limit) => indexed.countSome(source, limit);
   }
 
+  /** What was prepared is not applied: it need not be counted any longer. */
+  discardPrepared(): void {
+    this.#prepared = null;
+  }
+
   /** The rules were replaced. What was prepared for them is used, if it is complete. */
   replaceRules(source: RulesSource): void {
     const prepared = this.#prepared;

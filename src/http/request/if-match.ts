@@ -16,7 +16,7 @@ export function readIfMatch({ headers }: Request): "*" | readonly string[] {
     return refuse({
       code: "invalid_parameter",
       field: "If-Match",
-      expected: 'a digest in double quotes, or "*"',
+      expected: "a digest in double quotes, or *",
     });
   }
   return tags.filter((tag) => !tag.startsWith("W/")).map((tag) => tag.slice(1, -1));

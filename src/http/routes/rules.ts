@@ -39,7 +39,7 @@ const ExplainQuery = Type.Object({
 
 const REPLACE_REFUSALS = [
   "precondition_required",
-  { code: "invalid_parameter", field: "If-Match", expected: 'a digest in double quotes, or "*"' },
+  { code: "invalid_parameter", field: "If-Match", expected: "a digest in double quotes, or *" },
   "rules_changed",
 ] as const;
 

@@ -1,4 +1,3 @@
-import { countHolds } from "../../domain/queue/holds.ts";
 import { factsOfPlace } from "../../domain/queue/place.ts";
 import { factsOfHolder } from "../../domain/rules/caller-facts.ts";
 import {
@@ -7,14 +6,22 @@ import {
   type Shares,
 } from "../../domain/rules/compiled-rules.ts";
 import { FallenCounters } from "../../domain/rules/fallen-counters.ts";
-import { listReservations } from "../../domain/rules/judge-claim.ts";
 import { PoolCounters } from "../../domain/rules/pool-use.ts";
 import type { CallerFacts, PoolRules, RuleSet } from "../../domain/rules/rule-set.ts";
-import { countSlotsInUse, type SlotPool } from "../../domain/slots/pool.ts";
-import type { FeatureRegistration, Registration } from "../../domain/slots/registration.ts";
-import type { License, State } from "../../domain/state.ts";
+import type { SlotPool } from "../../domain/slots/pool.ts";
+import type { State } from "../../domain/state.ts";
 import type { Instant } from "../../domain/time.ts";
-import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
+import {
+  repeatBetweenRequests,
+  runBetweenRequests,
+} from "../../platform/schedule/yield-to-requests.ts";
+import {
+  listSlotPools,
+  type Holder,
+  type PoolFigures,
+  type PoolName,
+  type ReservedSlots,
+} from "./pool-figures.ts";
 
 /** What other rules would change for those who hold or wait for a slot now. */
 export interface PoolPreview {
@@ -31,14 +38,6 @@ export interface PoolPreview {
   readonly overLimit: NameList<OverLimit>;
   /** Users who wait and would be refused at once. */
   readonly deniedWaiting: NameList<DeniedName>;
-}
-
-export interface ReservedSlots {
-  readonly reserved: number;
-  /** Reserved slots that their groups do not use. */
-  readonly idle: number;
-  /** Free slots that a caller without a reservation can get. */
-  readonly available: number;
 }
 
 export interface DeniedName {
@@ -63,8 +62,8 @@ export interface NameList<T> {
 }
 
 const MAX_NAMES = 100;
-/** So many holders take a few milliseconds. */
-const HOLDERS_PER_STEP = 1_000;
+/** Usually a fraction of a millisecond; ten milliseconds if each of them is in 1,000 groups. */
+const HOLDERS_PER_STEP = 50;
 
 class NameCollector<T> {
   readonly #names = new Map<string, T>();
@@ -81,45 +80,29 @@ class NameCollector<T> {
   }
 }
 
-type Holder = Registration | FeatureRegistration;
-type PoolName = Pick<PoolRules, "product" | "feature">;
-
 /** Reads the state between requests: it must be read anew at each step. */
-export type StateReader = <T>(view: (state: State, at: Instant) => T) => T;
+export type StateReader = <T>(view: (state: State) => T) => T;
 
 /** Computed in steps, between which requests are served. */
 export async function previewRules(
   rules: RuleSet,
+  figures: readonly PoolFigures[],
   read: StateReader,
 ): Promise<readonly PoolPreview[]> {
   const compiled = await runBetweenRequests(() => new CompiledRules(rules));
-  const names = read(({ rules: applied }) => listPools(rules, applied?.rules ?? null));
   const previews: PoolPreview[] = [];
-  for (const name of names) {
-    const preview = await previewPool(name, compiled.find(name.product, name.feature), read);
-    if (preview !== null) previews.push(preview);
-  }
+  for (const pool of figures)
+    previews.push(await previewPool(pool, compiled.find(pool.product, pool.feature), read));
   return previews;
 }
 
-/** The pools that the rules name now, or would name. */
-function listPools(rules: RuleSet, applied: RuleSet | null): readonly PoolName[] {
-  const pools = new Map<string, PoolName>();
-  for (const { product, feature } of [...rules.pools, ...(applied?.pools ?? [])]) {
-    pools.set(JSON.stringify([product, feature]), { product, feature });
-  }
-  return [...pools.values()];
-}
-
-/** Null: no license has such slots. */
 async function previewPool(
-  name: PoolName,
+  figures: PoolFigures,
   pool: CompiledPool | null,
   read: StateReader,
-): Promise<PoolPreview | null> {
-  const figures = read((state, at) => readFigures(state, name, at));
-  if (figures === null) return null;
-  const { slots, inUse, holds, at, before } = figures;
+): Promise<PoolPreview> {
+  const { product, feature, slots, inUse, holds, at, before } = figures;
+  const name: PoolName = { product, feature };
   const free = Math.max(0, slots - inUse - holds);
   if (pool === null) {
     const none = { total: 0, first: [] };
@@ -130,12 +113,15 @@ async function previewPool(
   const counters = new PoolCounters(pool, at, new FallenCounters());
   const denied = new NameCollector<DeniedName>();
   const overLimit = new NameCollector<OverLimit>();
-  await forEachHolder(name, read, (facts) => {
+  await forEachHolder(figures, read, (facts) => {
     counters.add(facts);
     const denial = findDenial(pool, facts);
     if (denial !== null) denied.add(facts.user, denial);
   });
-  await forEachHolder(name, read, (facts) => {
+  read((state) => {
+    for (const facts of listHolds(state, name)) counters.add(facts);
+  });
+  await forEachHolder(figures, read, (facts) => {
     const shares = pool.sharesOf(facts);
     for (const limit of listExceeded(pool.rules, shares, counters)) {
       overLimit.add(`${limit.kind} ${limit.name}`, limit);
@@ -165,72 +151,23 @@ async function previewPool(
   };
 }
 
-interface PoolFigures {
-  readonly at: Instant;
-  readonly slots: number;
-  readonly inUse: number;
-  readonly holds: number;
-  readonly before: ReservedSlots;
-}
-
-function readFigures(state: State, name: PoolName, at: Instant): PoolFigures | null {
-  const parts = listSlotPools(state, name);
-  if (parts.length === 0) return null;
-  const slots = parts.reduce((sum, part) => sum + part.slots, 0);
-  const inUse = parts.reduce((sum, { pool }) => sum + countSlotsInUse(pool, at), 0);
-  const holds =
-    name.feature === null
-      ? parts.reduce((sum, { license }) => sum + countHolds(state, license), 0)
-      : 0;
-  const reservations = listReservations(state, name, at);
-  const sum = (of: (one: (typeof reservations)[number]) => number): number =>
-    reservations.reduce((total, reservation) => total + of(reservation), 0);
-  const acting = sum(({ acting: use, idleSlots }) => (use === "keep" ? idleSlots : 0));
-  return {
-    at,
-    slots,
-    inUse,
-    holds,
-    before: {
-      reserved: sum((reservation) => reservation.slots),
-      idle: sum(({ idleSlots }) => idleSlots),
-      available: Math.max(0, slots - inUse - holds - acting),
-    },
-  };
-}
-
-interface PoolPart {
-  readonly license: License;
-  readonly slots: number;
-  readonly pool: SlotPool<Holder>;
-}
-
-const listSlotPools = ({ products }: State, { product, feature }: PoolName): readonly PoolPart[] =>
-  (products.get(product) ?? []).flatMap((license): PoolPart[] => {
-    if (feature === null) return [{ license, slots: license.terms.slots, pool: license.pool }];
-    const found = license.features.get(feature);
-    const slots = found?.terms.floating?.slots;
-    return found === undefined || slots === undefined ? [] : [{ license, slots, pool: found.pool }];
-  });
-
 /** Holders that come and go meanwhile may be missed: a preview is of no instant in particular. */
 async function forEachHolder(
-  name: PoolName,
+  { at, ...name }: PoolFigures,
   read: StateReader,
   visit: (facts: CallerFacts) => void,
 ): Promise<void> {
   const licenses = read((state) => listSlotPools(state, name).map(({ license }) => license.id));
   for (const id of licenses) {
     let after: number | null = -1;
-    while (after !== null) {
-      const from: number = after;
-      after = await runBetweenRequests(() =>
-        read((state, at) => {
-          const part = listSlotPools(state, name).find((one) => one.license.id === id);
-          return part === undefined ? null : visitSome(part.pool, from, at, visit);
-        }),
-      );
-    }
+    await repeatBetweenRequests(() => {
+      const from = after ?? -1;
+      after = read((state) => {
+        const part = listSlotPools(state, name).find((one) => one.license.id === id);
+        return part === undefined ? null : visitSome(part.pool, from, at, visit);
+      });
+      return after === null;
+    });
   }
 }
 
@@ -281,6 +218,12 @@ function listExceeded(
   ];
   return limits.filter(({ inUse, slots }) => inUse > slots);
 }
+
+/** Users for whom a slot is held: it counts as if they had it. */
+const listHolds = ({ queues }: State, { product, feature }: PoolName): readonly CallerFacts[] =>
+  Array.from(feature === null ? (queues.get(product)?.places ?? []) : [])
+    .filter(({ hold }) => hold !== null)
+    .map(factsOfPlace);
 
 function listDeniedWaiting(
   { queues }: State,

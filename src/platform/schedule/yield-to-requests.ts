@@ -8,3 +8,20 @@ const queue = new TaskQueue(setImmediate);
  * are served between two pieces, so no request waits for more than one.
  */
 export const runBetweenRequests = <T>(work: () => T): Promise<T> => queue.run(work);
+
+/** So long a request may wait for a step of other work, besides the last part of the step. */
+const STEP_MS = 5;
+
+/**
+ * Repeats a small piece of work until it returns true, for a few milliseconds at a time: how long
+ * one piece takes may depend on what users wrote.
+ */
+export async function repeatBetweenRequests(work: () => boolean): Promise<void> {
+  const runStep = (): boolean => {
+    const end = performance.now() + STEP_MS;
+    let isDone = work();
+    while (!isDone && performance.now() < end) isDone = work();
+    return isDone;
+  };
+  while (!(await runBetweenRequests(runStep)));
+}
