@@ -49,7 +49,11 @@ export type Fault =
       readonly code: "floating_not_available";
       readonly slots: number;
       /** Free slots that are kept for groups which the caller is not in. */
-      readonly reserved: readonly { readonly group: string; readonly slots: number }[];
+      readonly reserved: readonly {
+        readonly group: string;
+        readonly slots: number;
+        readonly line: number;
+      }[];
       /** Free slots that are kept for users who waited. */
       readonly holds: number;
       /** Users who wait for a slot. */

@@ -7,7 +7,15 @@ type FaultOf<C extends Fault["code"]> = Extract<Fault, { readonly code: C }>;
 
 export const EXPLAIN_HINT = "berth rules explain shows which rules apply to a user";
 
-/** "all 10 slots are in use or reserved: 3 for sim; 4 users wait" */
+/** A message names so many groups; a site can have a thousand. */
+const MAX_NAMED_GROUPS = 5;
+
+const WHAT_TO_DO = "try again later, or ask the operator";
+
+/**
+ * "all 10 slots are in use or reserved: 3 for sim (line 12); 4 users wait; try again later, …". What
+ * to do is said only if a rule is the reason.
+ */
 export function describeNoSlot({
   slots,
   reserved,
@@ -22,13 +30,22 @@ export function describeNoSlot({
     ...(holds > 0 ? ["held"] : []),
   ];
   const details = [
-    ...reserved.map((entry) => `${entry.slots} for ${entry.group}`),
+    ...describeReserved(reserved),
     ...(holds > 0 ? [`${holds} for ${holds === 1 ? "a user" : "users"} who waited`] : []),
   ];
   const reason = `${subject} ${formatAlternatives(uses)}`;
   const detailText = details.length > 0 ? `: ${details.join(", ")}` : "";
   const queue = waiting > 0 ? `; ${waiting === 1 ? "1 user waits" : `${waiting} users wait`}` : "";
-  return `${reason}${detailText}${queue}`;
+  const advice = reserved.length > 0 ? `; ${WHAT_TO_DO}` : "";
+  return `${reason}${detailText}${queue}${advice}`;
+}
+
+function describeReserved(reserved: FaultOf<"floating_not_available">["reserved"]): string[] {
+  const texts = reserved
+    .slice(0, MAX_NAMED_GROUPS)
+    .map(({ slots, group, line }) => `${slots} for ${group} (line ${line})`);
+  const others = reserved.slice(MAX_NAMED_GROUPS).reduce((sum, { slots }) => sum + slots, 0);
+  return others === 0 ? texts : [...texts, `${others} for other groups`];
 }
 
 /** "in use", "in use or reserved", "in use, reserved or held" */
@@ -53,16 +70,20 @@ export function describeCappingRule(
 ): string {
   // A user or host is named by the request, and messages never repeat that.
   const { kind, name, slots, line } = fault.rule;
-  const allowed = pluralize(slots, "slot");
+  const allowed = slots === 0 ? "no slot" : pluralize(slots, "slot");
   const pool = formatPool(fault);
+  const atOnce = (reason: string): string => (slots === 0 ? "" : ` at once, and ${reason}`);
+  const pronoun = slots === 1 ? "it" : "them";
   const limit = {
-    each_user: `one user may have ${allowed} of ${pool} at once, and this one has them`,
-    each_host: `one host may have ${allowed} of ${pool} at once, and this one has them`,
-    group: `group ${name} may have ${allowed} of ${pool} at once, and has them`,
-    borrow_max_slots: `${allowed} of ${pool} may be borrowed at once, and they are`,
+    each_user: `one user may have ${allowed} of ${pool}${atOnce(`this one has ${pronoun}`)}`,
+    each_host: `one host may have ${allowed} of ${pool}${atOnce(`this one has ${pronoun}`)}`,
+    group: `group ${name} may have ${allowed} of ${pool}${atOnce(`has ${pronoun}`)}`,
+    borrow_max_slots:
+      `${allowed} of ${pool} may be borrowed` + atOnce(slots === 1 ? "it is" : "they are"),
     borrow_keep_home: `${allowed} of ${pool} may not be borrowed, and all others are`,
   }[kind];
-  return `by the site's rules ${limit} (line ${line}); try again later, or ask the operator`;
+  const advice = slots === 0 ? "ask the operator" : WHAT_TO_DO;
+  return `by the site's rules ${limit} (line ${line}); ${advice}`;
 }
 
 export const describeOverReserved = (pool: OverReservedPool): string =>

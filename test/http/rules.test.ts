@@ -350,9 +350,9 @@ borrow = { max_hours = 2 }
     });
     expect(reply.steps.map(({ rule, line, result }) => `${line} ${rule} ${result}`)).toEqual([
       "7 deny passes",
-      "9 each_user passes",
-      "9 each_host passes",
-      "9 group passes",
+      "9 limit.each_user passes",
+      "9 limit.each_host passes",
+      "9 limit.groups passes",
       "8 reserve applies",
       "10 borrow.max_hours applies",
     ]);
@@ -369,6 +369,7 @@ borrow = { max_hours = 2 }
       { user: "bob", os_hostname: "ws-2" },
     ];
     const codes: string[] = [];
+    const messages: (string | null)[] = [];
     for (const { user, os_hostname } of callers) {
       const query = new URLSearchParams({ user, host: os_hostname, from: "10.9.9.9" });
       site.peer = "127.0.0.1";
@@ -378,11 +379,19 @@ borrow = { max_hours = 2 }
       expect(refusal).toMatchObject({ code: register.code, message: register.message });
       const refusing = steps.filter(({ result }) => result === "refuses").map(({ rule }) => rule);
       codes.push([register.code, register.can_wait, ...refusing].join(" "));
+      messages.push(register.message);
     }
     expect(codes).toEqual([
       "not_allowed_by_rules false deny",
-      "slots_capped true each_user",
+      "slots_capped true limit.each_user",
       "floating_not_available true",
+    ]);
+    expect(messages).toEqual([
+      "the site's rules do not allow this caller to use cad: they deny group lab (line 7); " +
+        "ask the operator",
+      "by the site's rules one user may have 1 slot of cad at once, and this one has it (line 9); " +
+        "try again later, or ask the operator",
+      "all 2 slots are in use or reserved: 1 for sim (line 8); try again later, or ask the operator",
     ]);
   });
 
@@ -405,6 +414,14 @@ borrow = { max_hours = 2 }
     const denied = await explain(site, "user=ada&feature=view&from=10.1.4.9");
     expect([denied.register.code, denied.borrow]).toEqual(["not_allowed_by_rules", null]);
     expect((await explain(site, "user=ada&from=10.1.4.9")).steps).toEqual([]);
+  });
+
+  test("does not say that a call for a floating feature can wait", async () => {
+    const site = await openAppliance();
+    for (const user of ["ada", "bob"]) expectOk(await site.register({ product: "cad", user }));
+    expectOk(await site.featureRegister({ product: "cad", feature: "view", user: "ada" }));
+    const { register } = await explain(site, "user=bob&feature=view");
+    expect([register.code, register.can_wait]).toEqual(["floating_not_available", false]);
   });
 
   test("says that a holder's heartbeat is renewed, and writes nothing", async () => {

@@ -26,7 +26,7 @@ export function makeNoSlotFault(
     free > 0
       ? idle
           .filter(({ group, acting }) => acting === "keep" && group !== home)
-          .map(({ group, idleSlots }) => ({ group, slots: idleSlots }))
+          .map(({ group, idleSlots, line }) => ({ group, slots: idleSlots, line }))
       : [];
   const isLent = idle.some(({ group, acting }) => group === home && acting === "lend");
   return {

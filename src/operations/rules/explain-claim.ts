@@ -102,7 +102,7 @@ function decideRegister(
           { type: "FeatureRegister", ...common, feature, peer: facts.address },
           context,
         );
-  if (!decision.ok) return refuse(decision.fault);
+  if (!decision.ok) return refuse(decision.fault, feature === null);
   const isNew = decision.value.events.some(
     ({ type }) => type === "SlotTaken" || type === "FeatureTaken",
   );
@@ -132,7 +132,7 @@ function decideBorrow(
   );
   return decision.ok
     ? { result: "granted", fault: null, canWait: false }
-    : { ...refuse(decision.fault), canWait: false };
+    : refuse(decision.fault, false);
 }
 
 const contactOf = ({ host, address }: CallerFacts) =>
@@ -143,10 +143,11 @@ const identityOf = ({ login, certificate }: CallerFacts) =>
 
 const WAITING_CODES = new Set<Fault["code"]>(["floating_not_available", "slots_capped"]);
 
-const refuse = (fault: Fault): ExplainedOutcome => ({
+/** `hasQueue`: floating features have none, and a borrow never waits. */
+const refuse = (fault: Fault, hasQueue: boolean): ExplainedOutcome => ({
   result: "refused",
   fault,
-  canWait: WAITING_CODES.has(fault.code),
+  canWait: hasQueue && WAITING_CODES.has(fault.code),
 });
 
 function countSlots(

@@ -1,3 +1,4 @@
+import { pluralize } from "../../domain/event-texts.ts";
 import type { RuleContext } from "../../domain/rule-context.ts";
 import { listReservations } from "../../domain/rules/judge-claim.ts";
 import type { CallerFacts, Limit } from "../../domain/rules/rule-set.ts";
@@ -31,8 +32,8 @@ export function listSteps(
         line,
         result: "applies",
         text:
-          `${slots} slots for group ${group}, ${idleSlots} of them idle (${idle}` +
-          `${acting === idle ? "" : ", recalled"})` +
+          `${pluralize(slots, "slot")} for group ${group}, ${idleSlots} of them idle (${idle}` +
+          `${acting === idle ? "" : ", but kept for now: a member was refused"})` +
           (ruled.pool.findHome(facts) === group ? ": the caller's own reservation" : ""),
       }),
     ),
@@ -69,14 +70,14 @@ function explainLimits({ pool, use }: RuledPool, facts: CallerFacts): readonly E
   return [
     ...(eachUser === null || person === null
       ? []
-      : [explainLimit("each_user", `person ${person}`, use.byPerson(person), eachUser)]),
+      : [explainLimit("limit.each_user", `person ${person}`, use.byPerson(person), eachUser)]),
     ...(eachHost === null
       ? []
       : host === null
         ? [noHostStep(eachHost.line)]
-        : [explainLimit("each_host", `host ${host}`, use.byHost(host), eachHost)]),
+        : [explainLimit("limit.each_host", `host ${host}`, use.byHost(host), eachHost)]),
     ...limitGroups.map((limit) =>
-      explainLimit("group", `group ${limit.group}`, use.byGroup(limit.group), limit),
+      explainLimit("limit.groups", `group ${limit.group}`, use.byGroup(limit.group), limit),
     ),
   ];
 }
@@ -90,11 +91,11 @@ const explainLimit = (
   rule,
   line,
   result: inUse < slots ? "passes" : "refuses",
-  text: `${name} uses ${inUse} of ${slots} slots`,
+  text: `${name} uses ${inUse} of ${pluralize(slots, "slot")}`,
 });
 
 const noHostStep = (line: number): ExplainedRule => ({
-  rule: "each_host",
+  rule: "limit.each_host",
   line,
   result: "passes",
   text: "the caller sends no host name, so this limit does not count",
@@ -118,12 +119,20 @@ function explainBorrow(
   return [
     ...explainGroups("borrow.deny", borrow.deny, groups, "refuses"),
     ...explainGroups("borrow.allow_only", borrow.allowOnly ?? [], groups, "passes"),
-    ...limit("borrow.max_hours", maxHours, (hours) => `a borrow lasts at most ${hours} hours`),
+    ...limit(
+      "borrow.max_hours",
+      maxHours,
+      (hours) => `a borrow lasts at most ${pluralize(hours, "hour")}`,
+    ),
     ...limit(
       "borrow.max_slots",
       maxSlots,
-      (slots) => `at most ${slots} slots are borrowed at once`,
+      (slots) => `at most ${pluralize(slots, "slot")} can be borrowed at once`,
     ),
-    ...limit("borrow.keep_home", keepHome, (slots) => `${slots} slots are never borrowed`),
+    ...limit(
+      "borrow.keep_home",
+      keepHome,
+      (slots) => `${pluralize(slots, "slot")} cannot be borrowed`,
+    ),
   ];
 }

@@ -66,7 +66,7 @@ const capped = (
 const reservedFor = (slots: number, ...groups: [string, number][]): Fault =>
   ({
     ...noFreeSlot(slots),
-    reserved: groups.map(([name, count]) => ({ group: name, slots: count })),
+    reserved: groups.map(([name, count]) => ({ group: name, slots: count, line: 7 })),
   }) as Fault;
 
 describe("deny", () => {

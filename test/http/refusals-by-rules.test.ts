@@ -1,0 +1,64 @@
+import { describe, expect, test } from "bun:test";
+import type { CappingRule } from "../../src/domain/fault.ts";
+import { describeCappingRule, describeNoSlot } from "../../src/faults/sharing-texts.ts";
+
+describe("the message of floating_not_available", () => {
+  const describeWith = (differing: Partial<Parameters<typeof describeNoSlot>[0]>): string =>
+    describeNoSlot({
+      code: "floating_not_available",
+      slots: 10,
+      reserved: [],
+      holds: 0,
+      waiting: 0,
+      ...differing,
+    });
+  const reservedFor = (...groups: readonly string[]) =>
+    groups.map((group, index) => ({ group, slots: 2, line: index + 4 }));
+
+  test("names reserved groups with their lines, and says what to do", () => {
+    expect(describeWith({ reserved: reservedFor("lab", "sim"), waiting: 1 })).toBe(
+      "all 10 slots are in use or reserved: 2 for lab (line 4), 2 for sim (line 5); " +
+        "1 user waits; try again later, or ask the operator",
+    );
+  });
+
+  test("names five reserved groups, and counts the slots of all others", () => {
+    expect(describeWith({ reserved: reservedFor("a", "b", "c", "d", "e") })).toContain(
+      "2 for e (line 8); try",
+    );
+    expect(describeWith({ reserved: reservedFor("a", "b", "c", "d", "e", "f", "g") })).toContain(
+      "2 for e (line 8), 4 for other groups; try",
+    );
+  });
+
+  test("says only how the slots are used if no rule is the reason", () => {
+    expect(describeWith({})).toBe("all 10 slots are in use");
+    expect(describeWith({ slots: 1 })).toBe("the only slot is in use");
+    expect(describeWith({ holds: 1, waiting: 2 })).toBe(
+      "all 10 slots are in use or held: 1 for a user who waited; 2 users wait",
+    );
+  });
+});
+
+describe("the message of slots_capped by a rule", () => {
+  const describeRule = (kind: CappingRule["kind"], slots: number): string =>
+    describeCappingRule({
+      code: "slots_capped",
+      rule: { kind, name: "sim", slots, line: 4 },
+      product: "CAD",
+      feature: null,
+    });
+  const WAIT = "(line 4); try again later, or ask the operator";
+
+  test.each([
+    ["each_user", 2, `one user may have 2 slots of CAD at once, and this one has them ${WAIT}`],
+    ["each_host", 1, `one host may have 1 slot of CAD at once, and this one has it ${WAIT}`],
+    ["group", 1, `group sim may have 1 slot of CAD at once, and has it ${WAIT}`],
+    ["group", 0, "group sim may have no slot of CAD (line 4); ask the operator"],
+    ["borrow_max_slots", 2, `2 slots of CAD may be borrowed at once, and they are ${WAIT}`],
+    ["borrow_max_slots", 0, "no slot of CAD may be borrowed (line 4); ask the operator"],
+    ["borrow_keep_home", 1, `1 slot of CAD may not be borrowed, and all others are ${WAIT}`],
+  ] as const)("is a sentence for %s = %d", (kind, slots, text) => {
+    expect(describeRule(kind, slots)).toBe(`by the site's rules ${text}`);
+  });
+});
