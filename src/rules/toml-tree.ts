@@ -1,6 +1,10 @@
 import { parseTOML, ParseError, type AST } from "toml-eslint-parser";
 import type { FindingList } from "./rules-finding.ts";
 
+/** A site without internet access has no other description of the syntax at hand. */
+const SYNTAX_EXAMPLE =
+  'for example [groups.sim] with users = ["ada"], and [[rule]] with product = "CAD"';
+
 /** A TOML value with the line on which it begins. */
 export type TomlNode = TomlTable | TomlList | TomlScalar;
 
@@ -39,7 +43,7 @@ export function readTomlTree(text: string, findings: FindingList): TomlTable | n
     // The cause is in another line, such as a list that is not closed.
     if (invalidLines.has(line)) return null;
     invalidLines.add(line);
-    findings.error(line, message, "see https://toml.io for the syntax of TOML");
+    findings.error(line, message, SYNTAX_EXAMPLE);
     if (text.length > MAX_RECOVERED_LENGTH) return null;
     // The next errors are found by parsing the text without this line.
     lines ??= text.split("\n");

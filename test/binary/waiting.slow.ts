@@ -137,7 +137,7 @@ describe("berth queue", () => {
     expect(text).toMatch(/^PRODUCT +POSITION +USER/);
     expect(text).toMatch(/\ncad +1 +ada +- .*\ncad +2 +bob +- .*\ncad +3 +cyd +- /);
     expect(await runOrThrow(["queue", "front", "--product", "cad", "cyd", ...site])).toBe(
-      "cyd is next in the queue of cad\n",
+      "cyd is at the front of the queue of cad\n",
     );
     expect(await runOrThrow(["queue", "drop", "ada", ...site])).toBe(
       "ada no longer waits for cad\n",

@@ -39,7 +39,7 @@ const front = defineCommand({
     );
     return {
       json: place,
-      text: escapeToOneLine(`${user} is next in the queue of ${place.product}`),
+      text: escapeToOneLine(`${user} is at the front of the queue of ${place.product}`),
     };
   },
 });

@@ -74,7 +74,10 @@ function describeWait(product: string, { message, queue }: Refused): string {
 export function formatClock(time: string): string {
   try {
     const zone = Temporal.Now.timeZoneId();
-    const at = Temporal.Instant.from(time).toZonedDateTimeISO(zone);
+    // Rounded up: a slot that is expected before 11:30:40 is not expected before 11:30.
+    const at = Temporal.Instant.from(time)
+      .toZonedDateTimeISO(zone)
+      .round({ smallestUnit: "minute", roundingMode: "ceil" });
     const isToday = at.toPlainDate().equals(Temporal.Now.plainDateISO(zone));
     const clock = at.toPlainTime().toString({ smallestUnit: "minute" });
     return isToday ? clock : `${at.toPlainDate().toString()} ${clock}`;

@@ -11,7 +11,7 @@ export interface ImportedRules {
 export function writeToml({ groups, pools, notes, unconverted }: ImportedRules): string {
   return [
     comment("Made from an options file of FlexNet by berth rules import."),
-    comment("berth rules check FILE shows what to mend, berth rules apply FILE applies it."),
+    comment("berth rules check FILE shows what to correct; berth rules apply FILE applies it."),
     ...(notes.length === 0 ? [] : ["", ...notes.map((note) => comment(formatNote(note)))]),
     ...groups.flatMap((group) => ["", ...writeGroup(group)]),
     ...pools.flatMap((pool) => ["", ...writePool(pool)]),

@@ -65,7 +65,7 @@ describe("berth run --wait", () => {
   });
 
   test("prints the position without a terminal once a minute, and nothing with --quiet", async () => {
-    const eta = { p50: "2099-03-01T10:00:00.000Z", p90: "2099-03-01T11:30:00.000Z" };
+    const eta = { p50: "2099-03-01T10:00:00.000Z", p90: "2099-03-01T11:29:10.000Z" };
     const reply = { retryAfter: 0, queue: { position: 3, length: 7, eta } };
     const server = scriptedServer((_call, number) => (number % 4 > 0 ? refused(reply) : granted()));
     const env = { TZ: "UTC" };
