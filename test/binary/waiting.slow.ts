@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { QueueReply } from "../../src/http/reply/queue.ts";
 import { startBinary, type ServerProcess } from "../support/binary.ts";
 import { runBerth, runJsonOrThrow, runOrThrow } from "../support/run-berth.ts";
@@ -128,6 +130,39 @@ describe("a server with waiting users", () => {
 });
 
 describe("berth queue", () => {
+  test("shows members with idle reserved slots first, with their groups", async () => {
+    const { folder, server } = await startFullSite();
+    const site = ["--data", folder];
+    const file = join(tempFolder(), "rules.toml");
+    writeFileSync(
+      file,
+      `[groups.sim]
+users = ["sim-*"]
+[groups.ops]
+users = ["ops-*"]
+[[rule]]
+product = "cad"
+reserve = [{ group = "sim", slots = 1, idle = "lend" }]
+queue = { priority = ["ops"] }
+`,
+    );
+    await runOrThrow(["rules", "apply", file, ...site]);
+    for (const user of ["bob", "ops-1", "sim-1"]) await register(server, user, 0);
+    const rows = (await runOrThrow(["queue", ...site]))
+      .split("\n")
+      .map((line) => line.split(/ {2,}/));
+    expect(rows.slice(0, 4).map((row) => row.slice(1, 4))).toEqual([
+      ["POSITION", "USER", "GROUP"],
+      ["1", "sim-1", "sim (reserved)"],
+      ["2", "ops-1", "ops (priority)"],
+      ["3", "bob", "-"],
+    ]);
+    expect(await (await register(server, "sim-1", 0)).json()).toMatchObject({
+      queue: { position: 1, length: 3 },
+    });
+    expect(await server.stop()).toBe(0);
+  });
+
   test("lists who waits, moves one to the front and removes one", async () => {
     const { folder, server } = await startFullSite();
     const site = ["--data", folder];

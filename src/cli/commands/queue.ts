@@ -67,6 +67,15 @@ function requireUser(user: string | undefined): string {
   throw new Misuse("USER is required", "berth queue lists the users who wait");
 }
 
+/** Why the place is before others: reserved slots of the user's group, or its priority. */
+function formatGroups({ home, priority }: QueueReply["products"][number]["places"][number]) {
+  const parts = [
+    ...(home === null ? [] : [`${home} (reserved)`]),
+    ...(priority === null ? [] : [`${priority} (priority)`]),
+  ];
+  return parts.length === 0 ? "-" : parts.join(", ");
+}
+
 function formatQueue({ products }: QueueReply, formatTime: (text: string) => string): string {
   if (products.length === 0) return "no user waits for a slot";
   const rows = products.flatMap(({ product, places }) =>
@@ -74,7 +83,7 @@ function formatQueue({ products }: QueueReply, formatTime: (text: string) => str
       product,
       place.state === "held" ? "held" : String(place.position),
       place.user,
-      place.priority ?? "-",
+      formatGroups(place),
       formatTime(place.since),
       place.connected ? "connected" : formatTime(place.expires_at ?? "-"),
       place.eta === null ? "-" : formatTime(place.eta.p90),
@@ -82,7 +91,7 @@ function formatQueue({ products }: QueueReply, formatTime: (text: string) => str
     ]),
   );
   return formatTable([
-    ["PRODUCT", "POSITION", "USER", "PRIORITY", "SINCE", "UNTIL", "LIKELY BEFORE", "LIMIT"],
+    ["PRODUCT", "POSITION", "USER", "GROUP", "SINCE", "UNTIL", "LIKELY BEFORE", "LIMIT"],
     ...rows,
   ]);
 }
