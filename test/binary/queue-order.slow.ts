@@ -1,6 +1,7 @@
 // 256 clients compete for 10 slots through the queue. Clients die while they wait and while they
 // hold a slot, and the server is killed. The audit log then shows whether any user was served before
-// one who waited longer. QUEUE_CALLS sets the number of calls, QUEUE_KILLS that of kills.
+// one who waited longer. QUEUE_CALLS sets the number of calls, QUEUE_KILLS that of kills. Places
+// last five seconds, so that those of dead clients lapse during the test.
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,6 +14,7 @@ const CLIENTS = 256;
 const SLOTS = 10;
 const CALLS = Number(process.env["QUEUE_CALLS"] ?? 6_000);
 const KILLS = Number(process.env["QUEUE_KILLS"] ?? 2);
+const RULES = `[[rule]]\nproduct = "cad"\nqueue = { hold_seconds = 5 }\n`;
 const FLAGS = ["--audit-budget", "0", "--max-places-per-caller", "100000"];
 
 interface Competition {
@@ -32,6 +34,7 @@ test(`${CLIENTS} clients are served in the order of arrival, with deaths and kil
   const start = (port: string) =>
     startBinary("serve", "--data", folder, "--listen", `127.0.0.1:${port}`, ...FLAGS);
   const first = await start("0");
+  await applyRules(first);
   const { port } = new URL(first.url);
   const competition: Competition = {
     server: first,
@@ -61,6 +64,15 @@ test(`${CLIENTS} clients are served in the order of arrival, with deaths and kil
   expect(maxHolders).toBeLessThanOrEqual(SLOTS);
   expect(observed.servedPlaces).toBeGreaterThan(CLIENTS);
 });
+
+async function applyRules({ url }: ServerProcess): Promise<void> {
+  const response = await fetch(`${url}/api/admin/v1/rules`, {
+    method: "PUT",
+    headers: { "content-type": "application/json", "if-match": "*" },
+    body: JSON.stringify({ text: RULES }),
+  });
+  expect(response.status).toBe(200);
+}
 
 /** Waits for a slot, uses it, gives it back, and sometimes dies. */
 async function compete(competition: Competition, index: number): Promise<void> {

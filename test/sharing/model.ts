@@ -297,10 +297,8 @@ export class SharingModel extends ModelUse {
   takePlace({ product, licenseId, facts }: Claim): boolean {
     const existing = this.findPlace(product, facts.user);
     if (existing !== undefined) {
-      // The hold was given for other facts, or for another license.
-      const isSame = JSON.stringify([existing.licenseId, existing.facts]);
-      if (isSame !== JSON.stringify([licenseId, facts])) existing.hold = null;
-      Object.assign(existing, { licenseId, facts });
+      // The user could not collect the slot, so the hold is not due.
+      Object.assign(existing, { licenseId, facts, hold: null });
       return true;
     }
     const waiting = this.places.filter((place) => place.product === product).length;

@@ -43,8 +43,9 @@ export interface HoldGiven extends PlaceEvent<"HoldGiven"> {
 }
 
 /**
- * The license has fewer slots than before, or grants nothing now, or the user now waits with other
- * facts or for another license: the user waits again, at the same place.
+ * The license has fewer slots than before, or grants nothing now, or the user could not collect the
+ * slot: with other facts, for another license, or by a new limit. The user waits again, at the same
+ * place.
  */
 export interface HoldWithdrawn extends PlaceEvent<"HoldWithdrawn"> {
   readonly place: number;

@@ -62,15 +62,16 @@ export function decideTakePlace(
 
   const place = known?.number ?? state.nextSlot;
   const outcome: TakePlaceOutcome = { product, place, reason: null };
-  if (known !== null && isSamePlace(known, command)) return makeDecision([], outcome);
-  const order = known?.order ?? place;
-  const { home } = computeStanding(state, product, { user, licenseId, facts, order });
   const events: Event[] = [];
-  // A hold was given to these facts and for that license: with others it may not be due.
+  // The claim was refused although a slot is held: the caller has other facts or wants another
+  // license, or rules or settings allow less than before. Another user may have the slot.
   if (known?.hold != null) {
     const { license } = known.hold;
     events.push({ type: "HoldWithdrawn", at, product, user, place, license });
   }
+  if (known !== null && isSamePlace(known, command)) return makeDecision(events, outcome);
+  const order = known?.order ?? place;
+  const { home } = computeStanding(state, product, { user, licenseId, facts, order });
   events.push({ type: "PlaceTaken", at, product, user, place, licenseId, facts, home, peer });
   return makeDecision(events, outcome);
 }

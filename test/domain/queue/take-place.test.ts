@@ -63,6 +63,21 @@ describe("TakePlace", () => {
     expect(site.holdsOf()).toEqual([]);
   });
 
+  test("withdraws a hold that its user could not collect", () => {
+    site.run(install(2, { slots: 1 }));
+    site.queue("bob", "cid");
+    expect(site.serve()).toEqual(["bob"]);
+    site.settings = { slotCaps: { perUser: null, perPeer: 1 } };
+    expect(site.refusal(register("bob"))).toBe("slots_capped");
+    expect(site.record(takePlace("bob"))).toMatchObject([
+      { type: "HoldWithdrawn", user: "bob", license: 2 },
+    ]);
+    expect(site.line()).toEqual(["bob", "cid"]);
+    expect(site.serve()).toEqual([]);
+    site.settings = {};
+    expect(site.serve()).toEqual(["bob"]);
+  });
+
   test("takes the only product if none is named", () => {
     expect(site.run(takePlace("bob", { product: null })).product).toBe("cad");
     expect(site.line()).toEqual(["bob"]);

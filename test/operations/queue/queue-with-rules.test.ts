@@ -141,6 +141,20 @@ describe("a waiting request", () => {
     expect(await site.claim("bob")).toBe(true);
   });
 
+  test("keeps no slot from others after a new limit refuses it the held slot", async () => {
+    const site = await openSite(2);
+    expect([await site.claim("ada#1"), await site.claim("zoe")]).toEqual([true, true]);
+    await site.claimWaiting("ada#2", 0);
+    await site.release("zoe");
+    expect((await site.claimWaiting("bob", 0)).place).toMatchObject({ position: 1, length: 1 });
+    await site.apply(ruleSet([], poolRules("cad", { eachUser: { slots: 1, line: 3 } })));
+    const { result, place } = await site.claimWaiting("ada#2", 0);
+    expect(result).toMatchObject({ ok: false, fault: { code: "slots_capped" } });
+    expect(place).toMatchObject({ position: 1 });
+    expect(await site.claim("bob")).toBe(true);
+    expect(await site.listWaiting()).toEqual(["ada#2"]);
+  });
+
   test("has the hold time of the rules in its reply", async () => {
     const site = await openSite(1);
     expect(await site.claim("zoe")).toBe(true);
