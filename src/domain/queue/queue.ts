@@ -29,6 +29,9 @@ interface HomeLine {
 const compareByHold = (a: HeldPlace, b: HeldPlace): number =>
   a.hold.at - b.hold.at || a.number - b.number;
 
+/** The oldest place first. */
+const compareByNumber = (a: QueuedPlace, b: QueuedPlace): number => a.number - b.number;
+
 /** Groups of places under a cap of the settings begin so; all others are under limits of rules. */
 const CAP_KEY_PREFIX = "cap ";
 export const userCapKey = (user: string): string => `${CAP_KEY_PREFIX}user ${user}`;
@@ -44,7 +47,8 @@ export class Queue {
   readonly #homeLines = new Map<string, HomeLine>();
   readonly #holds = new Map<number, SortedList<HeldPlace>>();
   readonly #holdCounts = new Map<number, number>();
-  readonly #departing = new Set<QueuedPlace>();
+  /** Sorted, so that a queue that was read from disk is served in the same order. */
+  readonly #departing = new SortedList(compareByNumber);
   #lists = new WaitingLists();
   #waitingCount = 0;
   #caps: Caps = { perUser: null, perPeer: null };
@@ -84,9 +88,9 @@ export class Queue {
     return this.#holdCounts.get(license) ?? 0;
   }
 
-  /** The licenses with holds. */
+  /** The licenses with holds, by their numbers: also the same after a restart. */
   get heldLicenses(): Iterable<number> {
-    return this.#holds.keys();
+    return this.#holds.size < 2 ? this.#holds.keys() : [...this.#holds.keys()].toSorted(ascending);
   }
 
   newestHold(license: number): QueuedPlace | null {
@@ -115,7 +119,7 @@ export class Queue {
 
   /** A place that must leave, because of the rules or because its license is gone; null: none. */
   get departing(): QueuedPlace | null {
-    return this.#departing.values().next().value ?? null;
+    return this.#departing.first;
   }
 
   /** The order for a place that is moved to the front. */
@@ -201,7 +205,7 @@ export class Queue {
   }
 
   #unindex(place: MutablePlace): void {
-    this.#departing.delete(place);
+    if (place.departure !== null) this.#departing.remove(place);
     if (isHeld(place)) return this.#changeHolds(place, -1);
     this.#line.remove(place);
     this.#changeHomeLine(place, -1);
@@ -238,5 +242,7 @@ export class Queue {
     return place;
   }
 }
+
+const ascending = (a: number, b: number): number => a - b;
 
 const isHeld = (place: MutablePlace): place is HeldPlace => place.hold !== null;

@@ -161,6 +161,17 @@ describe("places that end", () => {
     expect(site.state.queues.size).toBe(0);
   });
 
+  test.each([
+    ["", false],
+    [" after a restart", true],
+  ])("the oldest place leaves first, also if it was changed last%s", (_when, restarts) => {
+    site.queue("cid", "dan", "eve");
+    site.run(remove(1));
+    site.run(movePlace("cid"));
+    if (restarts) site.restart();
+    expect(site.dispatch().map(({ user }) => user)).toEqual(["cid", "dan", "eve"]);
+  });
+
   test("a place stays if its license is installed again before the queue is served", () => {
     site.queue("cid");
     site.run(remove(1));
@@ -184,6 +195,21 @@ describe("holds that are withdrawn", () => {
     ]);
     expect(site.run(dispatch())).toEqual({ change: null });
     expect(site.holdsOf()).toEqual(["cid"]);
+  });
+
+  test.each([
+    ["", false],
+    [" after a restart", true],
+  ])("are those of the license with the lowest number first%s", (_when, restarts) => {
+    site.run(install(2, { slots: 1 }));
+    site.run(install(3, { slots: 1 }));
+    site.run(takePlace("dan", { licenseId: 3 }));
+    site.run(takePlace("eve", { licenseId: 2 }));
+    expect(site.serve()).toEqual(["dan", "eve"]);
+    site.run(renew(2, 3, { slots: 0 }));
+    site.run(renew(3, 3, { slots: 0 }));
+    if (restarts) site.restart();
+    expect(site.dispatch().map(({ user }) => user)).toEqual(["eve", "dan"]);
   });
 
   test("the user of a withdrawn hold keeps the arrival", () => {
