@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { WaitingCount } from "../../src/http/access/waiting-count.ts";
 import type { QueueReply } from "../../src/http/reply/queue.ts";
 import {
   expectOk,
@@ -8,6 +9,7 @@ import {
   type Appliance,
   type ApplianceOptions,
 } from "../support/appliance.ts";
+import { FaultyDisk } from "../support/faulty-disk.ts";
 import { unwrap } from "../support/licensed-store.ts";
 import { minutesLater } from "../support/scenario.ts";
 import { answerRequest } from "../support/vendor.ts";
@@ -132,6 +134,22 @@ describe("register with Prefer: wait", () => {
     expect(refusal).toMatchObject({ status: 400, code: "floating_not_available" });
     expect(answer[0].headers.get("content-type")).toStartWith("application/json");
   });
+
+  test.each(["wait=0", "wait=60"])(
+    "is under way like any other request while its first reply is on the way to the disk, with %s",
+    async (prefer) => {
+      const waitingCount = new WaitingCount();
+      const disk = new FaultyDisk();
+      const site = await openFullSite({ disk, gate: { waitingCount } });
+      await release(site, "zoe");
+      const syncs = disk.block("syncData");
+      const reply = claim(site, "ada", { prefer });
+      while (syncs.count === 0) await Bun.sleep(1);
+      expect(waitingCount.count).toBe(0);
+      disk.clearFaults();
+      expectOk(await reply);
+    },
+  );
 
   test("answers at once with wait=0, and keeps the place when it is repeated", async () => {
     const site = await openFullSite();
@@ -321,6 +339,21 @@ describe("the queue", () => {
       { user: "ada", floating_slots_in_use: 1 },
       { user: "ada", floating_slots_in_use: 1 },
     ]);
+  });
+
+  test("lets ten requests of one user wait, and answers any more at once", async () => {
+    const waitingCount = new WaitingCount();
+    const site = await openFullSite({ gate: { waitingCount } });
+    const replies = Array.from({ length: 10 }, () => claim(site, "ada", waitFor(100)));
+    while (waitingCount.count < 10) await Bun.sleep(1);
+    expectPlace(await claim(site, "ada", waitFor(100)), 1, 1);
+    expect(waitingCount.count).toBe(10);
+    const { reply } = await startWaiting(site, "bob");
+    await release(site, "zoe");
+    for (const granted of replies) expectOk(await granted);
+    await release(site, "ada");
+    expectOk(await reply);
+    expect(waitingCount.count).toBe(0);
   });
 
   test("has 100 places for one address, whatever names it sends; others are refused as without Prefer", async () => {

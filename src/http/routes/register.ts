@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { callerOf, isStillAdmitted } from "../access/gate.ts";
+import { callerOf, isStillAdmitted, type Gate } from "../access/gate.ts";
 import { JSON_TYPE, jsonBody } from "../request/body.ts";
 import { describeRoute } from "../openapi/describe-route.ts";
 import { refusalReplyFor, refuse, unwrap } from "../faults.ts";
@@ -39,30 +39,23 @@ export const register = ({ slots, gate, peerOf, userOf, identityOf }: RouteDeps)
         set.headers["content-type"] = JSON_TYPE;
         return slotReply(slot);
       }
-      const endWaiting = gate.waitingCount.begin(callerOf(request));
-      const closeAgain = seconds === 0 ? null : gate.keepOpen(request);
-      try {
-        const { signal } = request;
-        const { result, place } = await slots.registerWaiting(input, {
-          seconds,
-          signal,
-          isStillAdmitted: () => isStillAdmitted(gate, request),
-        });
-        if (result.ok || place !== null) set.headers["preference-applied"] = "wait";
-        if (result.ok) {
-          set.headers["content-type"] = JSON_TYPE;
-          return slotReply(result.value);
-        }
-        if (place === null) return refuse(result.fault);
+      const { result, place } = await slots.registerWaiting(input, {
+        seconds,
+        signal: request.signal,
+        isStillAdmitted: () => isStillAdmitted(gate, request),
+        beginWait: () => beginWait(gate, request),
+      });
+      if (result.ok || place !== null) set.headers["preference-applied"] = "wait";
+      if (result.ok) {
         set.headers["content-type"] = JSON_TYPE;
-        set.headers["retry-after"] = String(Math.max(1, Math.floor(place.holdSeconds / 2)));
-        const refusal = refusalReplyFor(request, result.fault);
-        set.status = refusal.status;
-        return JSON.stringify({ ...refusal, queue: queuePlaceReply(place) });
-      } finally {
-        closeAgain?.();
-        endWaiting();
+        return slotReply(result.value);
       }
+      if (place === null) return refuse(result.fault);
+      set.headers["content-type"] = JSON_TYPE;
+      set.headers["retry-after"] = String(Math.max(1, Math.floor(place.holdSeconds / 2)));
+      const refusal = refusalReplyFor(request, result.fault);
+      set.status = refusal.status;
+      return JSON.stringify({ ...refusal, queue: queuePlaceReply(place) });
     },
     {
       ...jsonBody(Body),
@@ -98,3 +91,13 @@ export const register = ({ slots, gate, peerOf, userOf, identityOf }: RouteDeps)
       }),
     },
   );
+
+/** While a request waits it is neither idle nor slow, and is not among those that are limited. */
+function beginWait(gate: Gate, request: Request): () => void {
+  const endWaiting = gate.waitingCount.begin(callerOf(request));
+  const closeAgain = gate.keepOpen(request);
+  return () => {
+    closeAgain();
+    endWaiting();
+  };
+}

@@ -9,31 +9,20 @@ import type { Store } from "../../store/store.ts";
 import type { StoreObserver } from "../../store/store-options.ts";
 import { DispatchTimer } from "./dispatch-timer.ts";
 import { PlaceContacts } from "./place-contacts.ts";
+import { canFreeSlot, isPlaceEvent, listProducts } from "./relevant-events.ts";
+import type { Waiting } from "./waiting-request.ts";
 import { WaitingRequests } from "./waiting-requests.ts";
 
 /** So many are decided in a few milliseconds; other requests wait no longer than that. */
 const CHANGES_PER_STEP = 200;
+const RETRIES_PER_STEP = 50;
+/** After a storage fault, the free slots are given so much later. */
+const STORAGE_RETRY_MS = 1_000;
 
 /** A command that parks users under limits takes as long as so many others. */
 const WORK_OF_PARKING = 20;
 /** Lapsed users that one command names: it removes one of them. */
 const LAPSED_PER_COMMAND = 8;
-
-/** After these events no user can get a slot who could not get it before. */
-const IRRELEVANT_EVENTS: ReadonlySet<Event["type"]> = new Set<Event["type"]>([
-  "SlotRenewed",
-  "ContactChanged",
-  "FeatureTaken",
-  "FeatureRenewed",
-  "FeatureReleased",
-  "FeatureExpired",
-  "ConsumptionAdded",
-  "FeatureConsumptionAdded",
-  "ClockMarked",
-  "RefusalsCounted",
-  "EpisodesObserved",
-  "EpisodeEnded",
-]);
 
 export interface QueueDispatcherOptions {
   readonly store: Store;
@@ -56,9 +45,15 @@ export class QueueDispatcher implements StoreObserver {
   #knownState: State | null = null;
   /** Products with a change since their last dispatch. */
   readonly #changed = new Set<string>();
-  /** What ends waits, in the order of the events. */
-  #endings: (() => void)[] = [];
+  /** Of them, those with more changes than a step has: other requests are served first. */
+  readonly #unfinished = new Set<string>();
+  /** Requests whose wait ends with another attempt, in the order of the events. */
+  readonly #retries = new Set<Waiting>();
+  /** Requests whose wait ends without one. */
+  readonly #refusals = new Set<Waiting>();
   #isStepPlanned = false;
+  #isLaterStepPlanned = false;
+  #hasStorageFault = false;
   #changeCount = 0;
 
   /** How often a place changed since the start. */
@@ -87,14 +82,26 @@ export class QueueDispatcher implements StoreObserver {
    */
   dispatch(product: string): boolean {
     this.#changed.delete(product);
+    this.#unfinished.delete(product);
     for (let work = 0; work < CHANGES_PER_STEP;) {
       const done = this.#dispatchOne(product);
       if (done === 0) return true;
       work += done;
     }
-    this.#changed.add(product);
-    void runBetweenRequests(() => this.#runStep());
+    this.#unfinished.add(product);
+    this.#planLaterStep();
     return false;
+  }
+
+  /** Like `dispatch`, but does nothing for a product that has more changes than a step. */
+  isSettled(product: string): boolean {
+    return !this.#unfinished.has(product) && this.dispatch(product);
+  }
+
+  /** The time of the request is over. Many may end at once: others are served between them. */
+  endWait(request: Waiting): void {
+    this.#retries.add(request);
+    this.#planLaterStep();
   }
 
   /** The user was in contact. */
@@ -109,8 +116,8 @@ export class QueueDispatcher implements StoreObserver {
     this.#contacts.get(product)?.forget(user);
   }
 
-  /** A request of the user waits no longer. */
-  disconnect(product: string, user: string): void {
+  /** The user was in contact, if it has a place: a request waits no longer, or is answered. */
+  touchPlace(product: string, user: string): void {
     const queue = this.#options?.store.peek(({ queues }) => queues.get(product));
     if (queue?.get(user) !== undefined) this.touch(product, user);
   }
@@ -131,7 +138,7 @@ export class QueueDispatcher implements StoreObserver {
   durable(): void {}
 
   #observe(event: Event, state: State): void {
-    if (IRRELEVANT_EVENTS.has(event.type)) return;
+    if (!canFreeSlot(event)) return;
     switch (event.type) {
       case "PlaceTaken":
         this.touch(event.product, event.user);
@@ -157,32 +164,57 @@ export class QueueDispatcher implements StoreObserver {
 
   /** The waits end after the current command: its own reply must not see what they change. */
   #endWaits(product: string, user: string, how: "retry" | "refuse"): void {
-    for (const request of this.requests.listOf(product, user)) {
-      this.#endings.push(() => request[how]());
-    }
+    const ending = how === "retry" ? this.#retries : this.#refusals;
+    for (const request of this.requests.listOf(product, user)) ending.add(request);
   }
 
   #planStep(): void {
     if (this.#isStepPlanned) return;
     this.#isStepPlanned = true;
-    queueMicrotask(() => this.#runStep());
+    queueMicrotask(() => {
+      this.#isStepPlanned = false;
+      this.#runStep();
+    });
+  }
+
+  /** What is left of a step is done after other requests were served. */
+  #planLaterStep(): void {
+    if (this.#isLaterStepPlanned) return;
+    this.#isLaterStepPlanned = true;
+    void runBetweenRequests(() => {
+      this.#isLaterStepPlanned = false;
+      for (const product of this.#unfinished) this.#changed.add(product);
+      this.#unfinished.clear();
+      this.#runStep();
+    });
   }
 
   #runStep(): void {
-    this.#isStepPlanned = false;
-    const products = [...this.#changed];
-    this.#changed.clear();
-    for (const product of products) this.dispatch(product);
-    const endings = this.#endings;
-    this.#endings = [];
-    for (const end of endings) {
+    // A dispatch removes its product, and adds it again if it changed anything.
+    for (const product of this.#changed) {
+      if (!this.#unfinished.has(product)) this.dispatch(product);
+    }
+    for (const request of this.#refusals) request.refuse();
+    this.#refusals.clear();
+    this.#runRetries();
+    this.#planTimer();
+  }
+
+  #runRetries(): void {
+    // Each retry is an event that plans a step, which must not take the turn of other requests.
+    if (this.#isLaterStepPlanned) return;
+    let count = 0;
+    for (const request of this.#retries) {
+      if (count === RETRIES_PER_STEP) return this.#planLaterStep();
+      count += 1;
+      this.#retries.delete(request);
       try {
-        end();
+        request.retry();
       } catch (error) {
         log.error("a request could not stop waiting for a slot", { error });
+        request.refuse();
       }
     }
-    this.#planTimer();
   }
 
   #dispatchAll(): void {
@@ -208,6 +240,7 @@ export class QueueDispatcher implements StoreObserver {
         if (change !== null) work = change.kind === "parked" ? WORK_OF_PARKING : 1;
       })
       .catch((error: unknown) => log.error("could not give free slots to the queue", { error }));
+    this.#hasStorageFault = store.lastDecision.fault !== null;
     return work;
   }
 
@@ -218,6 +251,8 @@ export class QueueDispatcher implements StoreObserver {
     for (const queue of state.queues) {
       for (const { user } of queue.places) this.touch(queue.product, user);
     }
+    // The timer was planned for the state before.
+    this.#planStep();
   }
 
   #contactsOf(product: string): PlaceContacts {
@@ -241,28 +276,9 @@ export class QueueDispatcher implements StoreObserver {
       // What neither of them knows is noticed with the longest delay of the timer.
       delay = Math.min(delay, nextAt === null ? Number.MAX_SAFE_INTEGER : nextAt - at);
     }
-    this.#timer.plan(delay);
+    this.#timer.plan(this.#hasStorageFault ? Math.max(delay, STORAGE_RETRY_MS) : delay);
   }
 }
 
 const holdMsOf = (state: State, product: string): number =>
   findQueueRules(state, product).holdSeconds * SECOND;
-
-const isPlaceEvent = ({ type }: Event): boolean =>
-  type === "PlaceTaken" ||
-  type === "PlaceLeft" ||
-  type === "PlaceMoved" ||
-  type === "HoldGiven" ||
-  type === "HoldWithdrawn";
-
-/** The products with places whose free slots the event may change. */
-function listProducts(event: Event, { queues, licenses }: State): string[] {
-  const product =
-    "product" in event && typeof event.product === "string"
-      ? event.product
-      : "license" in event
-        ? licenses.get(event.license)?.terms.product
-        : undefined;
-  if (product !== undefined) return queues.get(product) === undefined ? [] : [product];
-  return [...queues].map((queue) => queue.product);
-}

@@ -27,6 +27,8 @@ import { WaitingRequest, type Waiting } from "./waiting-request.ts";
 
 /** More waiting requests than this are answered at once; their places count. */
 const MAX_WAITING_REQUESTS = 20_000;
+/** They share a place, which its caller's maximum counts once. */
+const MAX_WAITING_REQUESTS_OF_USER = 10;
 
 /** How long a request wants to wait, and whether its caller is still there. */
 export interface Patience {
@@ -35,6 +37,8 @@ export interface Patience {
   readonly signal: AbortSignal;
   /** Whether the caller may still use the server: a token can be revoked meanwhile. */
   readonly isStillAdmitted: () => boolean;
+  /** Called when the request begins to wait, and what it returns when the wait ends. */
+  readonly beginWait: () => () => void;
 }
 
 /** A claim of a slot that can be tried again, and the command that waits for the slot instead. */
@@ -194,6 +198,8 @@ export class SlotQueue {
     const user = claim.place.user ?? "";
     const result = await this.#waitAndCount(claim, product, first, patience);
     if (result.ok) return { result, place: null };
+    // After a slow disk, the term of the place begins with the reply.
+    this.#dispatcher.touchPlace(product, user);
     const view = await this.#store.read((state, context) =>
       viewOwnPlace(state, product, user, context, this.#estimator),
     );
@@ -204,36 +210,49 @@ export class SlotQueue {
     claim: WaitingClaim<T>,
     product: string,
     first: Attempt<T>,
-    { seconds, signal, isStillAdmitted }: Patience,
+    { seconds, signal, isStillAdmitted, beginWait }: Patience,
   ): OperationResult<T> {
     // Only its fault is kept: a request that waits must be small.
     const { fault } = first;
     first.recordWait();
-    const canWait = !this.#isStopping && this.#dispatcher.requests.size < MAX_WAITING_REQUESTS;
-    if (seconds === 0 || fault === null || !canWait) return first.count(true);
     const { place, attempt, refuse } = claim;
+    const user = place.user ?? "";
+    if (seconds === 0 || fault === null || !this.#canWait(product, user)) return first.count(true);
     const request = new WaitingRequest<Attempt<T>>({
       product,
-      user: place.user ?? "",
+      user,
       signal,
       retry: () => {
         // While others could get a free slot first, this one must not take it.
-        const isTurn =
-          this.#dispatcher.dispatch(product) || this.#hasHold(product, place.user ?? "");
+        const isTurn = this.#hasHold(product, user) || this.#dispatcher.isSettled(product);
         return isTurn && isStillAdmitted() ? attempt() : null;
       },
+      onTimeout: this.#onTimeout,
       onEnd: this.#onEnd,
     });
     this.#dispatcher.requests.add(request);
-    this.#dispatcher.connect(product, request.user);
-    return request
-      .wait(seconds * SECOND)
-      .then((last) => (last === null ? refuse(fault) : last.count(true)));
+    this.#dispatcher.connect(product, user);
+    const endWait = beginWait();
+    return request.wait(seconds * SECOND).then((last) => {
+      endWait();
+      return last === null ? refuse(fault) : last.count(true);
+    });
   }
+
+  #canWait(product: string, user: string): boolean {
+    const { requests } = this.#dispatcher;
+    return (
+      !this.#isStopping &&
+      requests.size < MAX_WAITING_REQUESTS &&
+      requests.listOf(product, user).length < MAX_WAITING_REQUESTS_OF_USER
+    );
+  }
+
+  readonly #onTimeout = (request: Waiting): void => this.#dispatcher.endWait(request);
 
   readonly #onEnd = (request: Waiting): void => {
     this.#dispatcher.requests.remove(request);
-    this.#dispatcher.disconnect(request.product, request.user);
+    this.#dispatcher.touchPlace(request.product, request.user);
   };
 
   /** A place that could not be written does not exist. */

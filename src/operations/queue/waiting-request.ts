@@ -5,6 +5,8 @@ interface WaitingRequestParts<A> {
   readonly signal: AbortSignal;
   /** Claims the slot; null: it cannot be claimed now. */
   readonly retry: () => A | null;
+  /** Its time is over: its wait is to be ended. */
+  readonly onTimeout: (request: Waiting) => void;
   readonly onEnd: (request: Waiting) => void;
 }
 
@@ -43,7 +45,7 @@ export class WaitingRequest<A> implements Waiting {
   wait(milliseconds: number): Promise<A | null> {
     return new Promise((resolve) => {
       this.#resolve = resolve;
-      this.#timer = setTimeout(retryRequest, milliseconds, this);
+      this.#timer = setTimeout(this.#parts.onTimeout, milliseconds, this);
       const { signal } = this.#parts;
       signal.addEventListener("abort", this, { once: true });
       if (signal.aborted) this.refuse();
@@ -75,5 +77,3 @@ export class WaitingRequest<A> implements Waiting {
     resolve(last);
   }
 }
-
-const retryRequest = (request: Waiting): void => request.retry();

@@ -1,10 +1,18 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
 import { PlaceContacts } from "../../../src/operations/queue/place-contacts.ts";
+import { QueueDispatcher } from "../../../src/operations/queue/queue-dispatcher.ts";
+import type { Disk } from "../../../src/platform/files/disk.ts";
+import { log } from "../../../src/platform/log.ts";
 import { expectOk, openAppliance, type Appliance } from "../../support/appliance.ts";
+import { FaultyDisk } from "../../support/faulty-disk.ts";
 import { unwrap } from "../../support/licensed-store.ts";
+import { err } from "../../../src/domain/result.ts";
+import type { State } from "../../../src/domain/state.ts";
 import { later } from "../../../src/domain/time.ts";
-import { minutesLater } from "../../support/scenario.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { install, minutesLater } from "../../support/scenario.ts";
 import { answerRequest } from "../../support/vendor.ts";
+import { QueueSite } from "../../domain/queue/queue-site.ts";
 
 const claim = (site: Appliance, user: string, seconds: number | null = null) =>
   site.register({ product: "cad", user }, seconds === null ? {} : { prefer: `wait=${seconds}` });
@@ -12,10 +20,14 @@ const claim = (site: Appliance, user: string, seconds: number | null = null) =>
 const countWaiting = (site: Appliance): number =>
   site.services.queue.summarize().products.reduce((sum, { waitingCount }) => sum + waitingCount, 0);
 
-async function openFullSite(contactClock?: () => number): Promise<Appliance> {
+const countHeld = (site: Appliance): number =>
+  site.services.queue.summarize().products.reduce((sum, { heldCount }) => sum + heldCount, 0);
+
+async function openFullSite(contactClock?: () => number, disk?: Disk): Promise<Appliance> {
   const site = await openAppliance({
     licenses: { 1: { slots: 1, timeoutMinutes: 30 } },
     ...(contactClock && { contactClock }),
+    ...(disk && { disk }),
   });
   expectOk(await claim(site, "zoe"));
   return site;
@@ -71,6 +83,24 @@ describe("a license with more slots than are given in one step", () => {
     expect(granted).toEqual(USERS);
   });
 
+  test("is given in several steps, with other requests between them", async () => {
+    const { site, replies } = await openWaitingSite();
+    const document = await answerRequest(await site.makeRequestDocument(), 2, { slots: 450 });
+    const countPlaces = (): number => countWaiting(site) + countHeld(site);
+    const steps = new Set<number>();
+    let isDone = false;
+    // The runtime serves requests where it runs this function.
+    const look = (): void => {
+      steps.add(countPlaces());
+      if (!isDone) setImmediate(look);
+    };
+    look();
+    unwrap(await site.licensing.installLicense(document, "test"));
+    await Promise.all(replies);
+    isDone = true;
+    expect(steps.size).toBeGreaterThan(5);
+  });
+
   test("lets no other claim take a slot before all of them are given", async () => {
     const site = await openAppliance({ licenses: { 1: { slots: 450, timeoutMinutes: 30 } } });
     await Promise.all(USERS.map((user) => claim(site, `holder-of-${user}`)));
@@ -83,6 +113,94 @@ describe("a license with more slots than are given in one step", () => {
     expect(site.services.queue.summarize().products).toEqual([
       { product: "cad", waitingCount: 0, heldCount: 450 },
     ]);
+  });
+});
+
+describe("requests whose wait ends", () => {
+  const makeRequest = (retry: () => void, refuse: () => void = () => {}) => ({
+    product: "cad",
+    user: "ada",
+    retry,
+    refuse,
+  });
+
+  test("are tried again fifty at a time, with other requests between them", async () => {
+    const dispatcher = new QueueDispatcher();
+    const tried: number[] = [];
+    for (let index = 0; index < 170; index += 1)
+      dispatcher.endWait(makeRequest(() => tried.push(index)));
+    const steps = new Set<number>();
+    while (tried.length < 170) {
+      steps.add(tried.length);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect([...steps].map((seen) => seen % 50)).toEqual([...steps].map(() => 0));
+    expect(steps.size).toBeGreaterThan(2);
+    expect(tried).toEqual(tried.toSorted((a, b) => a - b));
+  });
+
+  test("are refused if another attempt fails, and the others are tried", async () => {
+    const dispatcher = new QueueDispatcher();
+    const logged = spyOn(log, "error").mockImplementation(() => {});
+    onTestFinished(() => logged.mockRestore());
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let refusals = 0;
+    const failing = (): void => {
+      throw new Error("injected");
+    };
+    dispatcher.endWait(makeRequest(failing, () => (refusals += 1)));
+    dispatcher.endWait(makeRequest(resolve));
+    await promise;
+    expect(refusals).toBe(1);
+    expect(logged).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe("while the disk is full", () => {
+  test("a place without contact stays, and ends when the disk has space again", async () => {
+    const clock = { now: 0 };
+    const disk = new FaultyDisk();
+    const site = await openFullSite(() => clock.now, disk);
+    expect((await claim(site, "ada", 0))[0].status).toBe(400);
+    disk.bytesLeft = 0;
+    while ((await claim(site, "bob", 0))[0].status !== 503) await Bun.sleep(1);
+    // The place of bob is not on the disk.
+    while (countWaiting(site) !== 1) await Bun.sleep(1);
+    clock.now = 60_000;
+    expect((await claim(site, "bob", 0))[0].status).toBe(503);
+    // The state was read again, so the place had a full term from then on.
+    clock.now = 120_000;
+    expect((await claim(site, "bob", 0))[0].status).toBe(503);
+    expect(countWaiting(site)).toBe(1);
+    disk.bytesLeft = Infinity;
+    while ((await claim(site, "bob"))[0].status === 503) await Bun.sleep(5);
+    expect(countWaiting(site)).toBe(0);
+  });
+
+  test("the timer tries to end a place once a second, not without a pause", async () => {
+    const queueSite = new QueueSite();
+    queueSite.run(install(1, { slots: 0 }));
+    queueSite.queue("ada");
+    let commandCount = 0;
+    const fault = { code: "storage_full" } as const;
+    const store = {
+      peek: (view: (state: State) => unknown) => view(queueSite.state),
+      transact: async () => {
+        commandCount += 1;
+        return err(fault);
+      },
+      lastDecision: { fault },
+    } as unknown as Store;
+    let contactTime = 0;
+    const dispatcher = new QueueDispatcher();
+    onTestFinished(() => dispatcher.stop());
+    dispatcher.attach({ store, now: () => queueSite.at, contactClock: () => contactTime });
+    dispatcher.start();
+    contactTime = 60_000;
+    dispatcher.start();
+    expect(commandCount).toBe(2);
+    await Bun.sleep(300);
+    expect(commandCount).toBeLessThan(20);
   });
 });
 

@@ -41,6 +41,7 @@ async function openSite(slots: number) {
         seconds,
         signal: new AbortController().signal,
         isStillAdmitted: () => true,
+        beginWait: () => () => {},
       }),
     release: (user: string) =>
       site.slots.unregister({ ...inputOf(user), by: "user", peer: "10.0.0.1" }),
