@@ -19,13 +19,17 @@ export class GroupNames {
       this.#used.add(normalized);
       return normalized;
     }
-    const nearest = findNearest(normalized, [...this.#groups.keys()]);
-    const hint =
-      nearest === null
-        ? `define it, for example [groups.${quoteKey(normalized)}] with users = ["ada"]`
-        : `did you mean ${quoteName(nearest)}?`;
-    findings.error(line, `there is no group ${quoteName(normalized)}`, hint);
+    findings.error(line, `there is no group ${quoteName(normalized)}`, () =>
+      this.#hintFor(normalized),
+    );
     return null;
+  }
+
+  #hintFor(name: string): string {
+    const nearest = findNearest(name, [...this.#groups.keys()]);
+    return nearest === null
+      ? `define it, for example [groups.${quoteKey(name)}] with users = ["ada"]`
+      : `did you mean ${quoteName(nearest)}?`;
   }
 
   reportUnused(findings: FindingList): void {

@@ -19,13 +19,9 @@ export function mergeRules(
   rules: readonly PoolRules[],
   findings: FindingList,
 ): readonly PoolRules[] {
-  const pools = new Map<string, PoolRules>();
-  for (const rule of rules) {
-    const key = poolKey(rule);
-    const before = pools.get(key);
-    pools.set(key, before === undefined ? mergeOne(rule, findings) : merge(before, rule, findings));
-  }
-  return [...pools.values()].toSorted(
+  const pools = Map.groupBy(rules, poolKey);
+  const merged = [...pools.values()].flatMap((ofPool) => mergePool(ofPool, findings) ?? []);
+  return merged.toSorted(
     (a, b) => compareTexts(a.product, b.product) || compareTexts(a.feature ?? "", b.feature ?? ""),
   );
 }
@@ -33,45 +29,42 @@ export function mergeRules(
 export const poolKey = ({ product, feature }: Pick<PoolRules, "product" | "feature">): string =>
   JSON.stringify([product, feature]);
 
-/** A single rule can name a group twice, too. */
-const mergeOne = (rule: PoolRules, findings: FindingList): PoolRules => ({
-  ...rule,
-  deny: joinGroups(rule.deny, []),
-  allowOnly: rule.allowOnly && joinGroups(rule.allowOnly, []),
-  reservations: joinReservations(rule.reservations, findings),
-  groupLimits: joinLimits(rule.groupLimits),
-  borrow: rule.borrow && mergeBorrow(rule.borrow, null),
-});
-
-function merge(a: PoolRules, b: PoolRules, findings: FindingList): PoolRules {
+/** All rules of a pool at once: with one after the other, many rules would take too long. */
+function mergePool(rules: readonly PoolRules[], findings: FindingList): PoolRules | null {
+  const [first] = rules;
+  if (first === undefined) return null;
   return {
-    product: a.product,
-    feature: a.feature,
-    deny: joinGroups(a.deny, b.deny),
-    allowOnly: joinAllowOnly(a.allowOnly, b.allowOnly),
-    reservations: joinReservations([...a.reservations, ...b.reservations], findings),
-    eachUser: smaller(a.eachUser, b.eachUser),
-    eachHost: smaller(a.eachHost, b.eachHost),
-    groupLimits: joinLimits([...a.groupLimits, ...b.groupLimits]),
-    borrow:
-      a.borrow === null ? b.borrow && mergeBorrow(b.borrow, null) : mergeBorrow(a.borrow, b.borrow),
-    queue: mergeQueue(a, b, findings),
+    product: first.product,
+    feature: first.feature,
+    deny: joinGroups(rules.flatMap(({ deny }) => deny)),
+    allowOnly: joinAllowOnly(rules),
+    reservations: joinReservations(
+      rules.flatMap(({ reservations }) => reservations),
+      findings,
+    ),
+    eachUser: findSmallest(rules.map(({ eachUser }) => eachUser)),
+    eachHost: findSmallest(rules.map(({ eachHost }) => eachHost)),
+    groupLimits: joinLimits(rules.flatMap(({ groupLimits }) => groupLimits)),
+    borrow: mergeBorrow(rules.flatMap(({ borrow }) => borrow ?? [])),
+    queue: mergeQueue(first.product, rules, findings),
   };
 }
 
-/** Each group once, with its first line. */
-function joinGroups(a: readonly NamedGroup[], b: readonly NamedGroup[]): readonly NamedGroup[] {
+/** Each group once, with its first line: a single rule can name a group twice, too. */
+function joinGroups(all: readonly NamedGroup[]): readonly NamedGroup[] {
   const groups = new Map<string, NamedGroup>();
-  for (const named of [...a, ...b].toSorted((x, y) => x.line - y.line)) {
+  for (const named of all.toSorted((x, y) => x.line - y.line)) {
     if (!groups.has(named.group)) groups.set(named.group, named);
   }
   return [...groups.values()].toSorted(byGroup);
 }
 
-const joinAllowOnly = (
-  a: readonly NamedGroup[] | null,
-  b: readonly NamedGroup[] | null,
-): readonly NamedGroup[] | null => (a === null && b === null ? null : joinGroups(a ?? [], b ?? []));
+function joinAllowOnly(
+  rules: readonly Pick<PoolRules, "allowOnly">[],
+): readonly NamedGroup[] | null {
+  const lists = rules.flatMap(({ allowOnly }) => (allowOnly === null ? [] : [allowOnly]));
+  return lists.length === 0 ? null : joinGroups(lists.flat());
+}
 
 function joinReservations(
   reservations: readonly Reservation[],
@@ -114,24 +107,33 @@ function larger(a: Limit | null, b: Limit | null): Limit | null {
   return a.slots > b.slots ? a : b;
 }
 
-const mergeBorrow = (a: BorrowRules, b: BorrowRules | null): BorrowRules => ({
-  deny: joinGroups(a.deny, b?.deny ?? []),
-  allowOnly: joinAllowOnly(a.allowOnly, b?.allowOnly ?? null),
-  maxHours: smaller(a.maxHours, b?.maxHours ?? null),
-  maxSlots: smaller(a.maxSlots, b?.maxSlots ?? null),
-  keepHome: larger(a.keepHome, b?.keepHome ?? null),
-});
+const findSmallest = (limits: readonly (Limit | null)[]): Limit | null =>
+  limits.reduce(smaller, null);
 
-function mergeQueue(a: PoolRules, b: PoolRules, findings: FindingList): QueueRules | null {
-  if (a.queue !== null && b.queue !== null) {
-    const lines = `lines ${a.queue.line} and ${b.queue.line}`;
-    findings.error(
-      b.queue.line,
-      `queue is written twice for product ${quoteName(a.product)}: ${lines}`,
-      "write one queue with all of its settings",
-    );
+const mergeBorrow = (all: readonly BorrowRules[]): BorrowRules | null =>
+  all.length === 0
+    ? null
+    : {
+        deny: joinGroups(all.flatMap(({ deny }) => deny)),
+        allowOnly: joinAllowOnly(all),
+        maxHours: findSmallest(all.map(({ maxHours }) => maxHours)),
+        maxSlots: findSmallest(all.map(({ maxSlots }) => maxSlots)),
+        keepHome: all.map(({ keepHome }) => keepHome).reduce(larger, null),
+      };
+
+function mergeQueue(
+  product: string,
+  rules: readonly PoolRules[],
+  findings: FindingList,
+): QueueRules | null {
+  const [first, ...others] = rules.flatMap(({ queue }) => queue ?? []);
+  if (first === undefined) return null;
+  for (const { line } of others) {
+    const lines = `lines ${first.line} and ${line}`;
+    const message = `queue is written twice for product ${quoteName(product)}: ${lines}`;
+    findings.error(line, message, "write one queue with all of its settings");
   }
-  return a.queue ?? b.queue;
+  return first;
 }
 
 const byGroup = (a: NamedGroup, b: NamedGroup): number => compareTexts(a.group, b.group);

@@ -160,7 +160,7 @@ function readGroupLimits(
   const table = limit.table("groups", "groups = { build = 6 }");
   return [...(table?.entries ?? [])].flatMap(([name, entry]) => {
     const group = groups.resolve(name, entry.line, findings);
-    const slots = readCount(name, entry, RANGES.limit, findings);
+    const slots = readCount(quoteName(name), entry, RANGES.limit, findings);
     return group === null || slots === null
       ? []
       : [{ group, slots: slots.value, line: entry.line }];
@@ -202,11 +202,14 @@ function readQueue(
   if (table === null) return null;
   const reader = new TableReader(table, "queue", QUEUE_KEYS, findings);
   const priority = readGroupList(reader, "priority", groups, findings) ?? [];
-  for (const [index, { group, line }] of priority.entries()) {
-    const first = priority.findIndex((other) => other.group === group);
-    if (first < index) {
-      const message = `priority names group ${quoteName(group)} twice: lines`;
-      findings.error(line, `${message} ${priority[first]?.line} and ${line}`, "remove one of them");
+  const firstLines = new Map<string, number>();
+  for (const { group, line } of priority) {
+    const first = firstLines.get(group);
+    if (first === undefined) firstLines.set(group, line);
+    else {
+      const lines = `lines ${first} and ${line}`;
+      const message = `priority names group ${quoteName(group)} twice: ${lines}`;
+      findings.error(line, message, "remove one of them");
     }
   }
   const { holdSeconds, maxWaiting } = DEFAULT_QUEUE_RULES;

@@ -8,22 +8,27 @@ export interface RulesFinding {
   readonly hint: string | null;
 }
 
+/** What helps; a function, if it takes time to find: few of many findings are listed. */
+type Hint = string | null | (() => string);
+
+type CollectedFinding = Omit<RulesFinding, "hint"> & { readonly hint: Hint };
+
 /** A file with an error in every line must not fill the screen. */
 const MAX_FINDINGS = 200;
 
 /** Collects the findings of one text. */
 export class FindingList {
-  readonly #findings: RulesFinding[] = [];
+  readonly #findings: CollectedFinding[] = [];
 
   get hasErrors(): boolean {
     return this.#findings.some(({ severity }) => severity === "error");
   }
 
-  error(line: number, message: string, hint: string | null = null): void {
+  error(line: number, message: string, hint: Hint = null): void {
     this.#findings.push({ line, severity: "error", message, hint });
   }
 
-  warn(line: number, message: string, hint: string | null = null): void {
+  warn(line: number, message: string, hint: Hint = null): void {
     this.#findings.push({ line, severity: "warning", message, hint });
   }
 
@@ -33,16 +38,21 @@ export class FindingList {
 }
 
 /** In the order of their lines. Of too many, errors stay. */
-export function sortFindings(findings: readonly RulesFinding[]): readonly RulesFinding[] {
-  const isError = ({ severity }: RulesFinding): boolean => severity === "error";
+export function sortFindings(findings: readonly CollectedFinding[]): readonly RulesFinding[] {
   const all = findings.toSorted((a, b) => a.line - b.line);
-  if (all.length <= MAX_FINDINGS) return all;
-  const listed = [...all.filter(isError), ...all.filter((one) => !isError(one))].slice(
-    0,
-    MAX_FINDINGS,
-  );
+  const listed =
+    all.length <= MAX_FINDINGS
+      ? all
+      : [...all.filter(isError), ...all.filter((one) => !isError(one))]
+          .slice(0, MAX_FINDINGS)
+          .toSorted((a, b) => a.line - b.line);
+  const found = listed.map(({ hint, ...finding }) => ({
+    ...finding,
+    hint: typeof hint === "function" ? hint() : hint,
+  }));
+  if (listed.length === all.length) return found;
   return [
-    ...listed.toSorted((a, b) => a.line - b.line),
+    ...found,
     {
       line: 0,
       severity: listed.some(isError) ? "error" : "warning",
@@ -51,3 +61,5 @@ export function sortFindings(findings: readonly RulesFinding[]): readonly RulesF
     },
   ];
 }
+
+const isError = ({ severity }: Pick<RulesFinding, "severity">): boolean => severity === "error";

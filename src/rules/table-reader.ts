@@ -24,7 +24,8 @@ export class TableReader {
     this.#table = table;
     this.#findings = findings;
     for (const [key, { line }] of table.entries) {
-      if (!known.includes(key)) findings.error(line, describeKey(key, where), hintFor(key, known));
+      if (!known.includes(key))
+        findings.error(line, describeKey(key, where), () => hintFor(key, known));
     }
   }
 
