@@ -4,7 +4,7 @@ import type { AuditMaintenanceFault } from "../faults/fault-types.ts";
 import { limits } from "../domain/limits.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { AuditGap, AuditGapFile } from "../domain/state.ts";
-import { runBetweenRequests } from "../platform/schedule/yield-to-requests.ts";
+import { finishBetweenRequests } from "../platform/schedule/yield-to-requests.ts";
 import { errorCode } from "../platform/files/system-error.ts";
 import type { AuditFinding } from "../store/audit/audit-health.ts";
 import { readAuditMonth } from "../store/audit/month.ts";
@@ -96,8 +96,8 @@ export class AuditMaintenance {
   ): Promise<Result<AuditRepair, RefusedAuditMaintenance>> {
     const { disk, folder, gaps } = this.#store.auditLogSource();
     const audit = await this.#readAuditEnd();
-    const survey = await runInSlices(surveyAuditLog(disk, folder, audit, gaps));
-    const { lines, missing } = await runInSlices(recoverLines(disk, folder, survey));
+    const survey = await finishBetweenRequests(surveyAuditLog(disk, folder, audit, gaps));
+    const { lines, missing } = await finishBetweenRequests(recoverLines(disk, folder, survey));
     const unchanged = { missing, recovered: 0, written: [], backupFiles: [], declared: [] };
     if (!needsRewrite(survey) || (missing.length > 0 && acceptance === null)) return ok(unchanged);
     const described = await this.#describeFiles(survey, audit.file);
@@ -130,7 +130,7 @@ export class AuditMaintenance {
     const names = new Set([...damaged, ...unreadableFiles, ...(newest === null ? [] : [newest])]);
     const described = new Map<string, AuditGapFile>();
     for (const name of names) {
-      described.set(name, await runInSlices(describeAuditFile(disk, folder, name)));
+      described.set(name, await finishBetweenRequests(describeAuditFile(disk, folder, name)));
     }
     return described;
   }
@@ -169,7 +169,7 @@ export class AuditMaintenance {
   async #declareMonth(month: string, operatorNote: OperatorNote) {
     const { disk, folder, gaps } = this.#store.auditLogSource();
     const audit = await this.#readAuditEnd();
-    const contents = await runInSlices(readAuditMonth(disk, folder, audit, gaps, month));
+    const contents = await finishBetweenRequests(readAuditMonth(disk, folder, audit, gaps, month));
     if (contents.damagedFile !== null) {
       return err({ code: "audit_month_damaged", file: contents.damagedFile } as const);
     }
@@ -213,13 +213,5 @@ export class AuditMaintenance {
       if (!(error instanceof Error) || errorCode(error) === null) throw error;
       return err({ code: "audit_maintenance_incomplete", reason: error.message });
     }
-  }
-}
-
-/** Runs slices of work; requests are served between two slices. */
-async function runInSlices<T>(work: Generator<void, T>): Promise<T> {
-  for (;;) {
-    const { done, value } = await runBetweenRequests(() => work.next());
-    if (done === true) return value;
   }
 }

@@ -6,7 +6,8 @@ import { compareTexts, readGroups } from "./read-groups.ts";
 import { readRule } from "./read-rule.ts";
 import { FindingList, type RulesFinding } from "./rules-finding.ts";
 import { TableReader } from "./table-reader.ts";
-import { readTomlTree } from "./toml-tree.ts";
+import { countBytes } from "./text-size.ts";
+import { readTomlTree, type TomlTable } from "./toml-tree.ts";
 
 export interface ParsedRules {
   /** Null: the text has errors. */
@@ -26,8 +27,20 @@ export interface RuleLines {
 
 /** Reads the site's rules of sharing from TOML, and finds everything that is wrong in the text. */
 export function parseRules(text: string): ParsedRules {
+  const steps = parseRulesInSteps(text);
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return step.value;
+}
+
+/** The same in steps, between which other work can be done. */
+export function* parseRulesInSteps(text: string): Generator<void, ParsedRules> {
   const findings = new FindingList();
-  const rules = readRules(text, findings);
+  // Editors of Windows begin a file with a byte order mark.
+  const toml = text.startsWith("\uFEFF") ? text.slice(1) : text;
+  const tree = isTooLong(text, findings) ? null : yield* readTomlTree(toml, findings);
+  yield;
+  const rules = tree === null ? null : readRules(tree, findings);
   return {
     rules: findings.hasErrors || rules === null ? null : rules.set,
     findings: findings.list(),
@@ -42,13 +55,13 @@ interface ReadRules {
   readonly lines: RuleLines;
 }
 
-function readRules(text: string, findings: FindingList): ReadRules | null {
-  if (text.length > RULES_LIMITS.bytes || Buffer.byteLength(text) > RULES_LIMITS.bytes) {
-    findings.error(0, "the rules are larger than 1 MiB", "use patterns in place of single names");
-    return null;
-  }
-  const tree = readTomlTree(text, findings);
-  if (tree === null) return null;
+function isTooLong(text: string, findings: FindingList): boolean {
+  if (text.length <= RULES_LIMITS.bytes && countBytes(text) <= RULES_LIMITS.bytes) return false;
+  findings.error(0, "the rules are larger than 1 MiB", "use patterns in place of single names");
+  return true;
+}
+
+function readRules(tree: TomlTable, findings: FindingList): ReadRules | null {
   const file = new TableReader(tree, "", ["groups", "rule"], findings);
   const groups = readGroups(file.table("groups", "[groups.sim]"), findings);
   const names = new GroupNames(groups);

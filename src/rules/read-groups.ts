@@ -43,7 +43,7 @@ export function readGroups(
     if (fault !== null) findings.error(line, `the name of a group ${fault}`);
     if (node.kind !== "table") {
       const example = '[groups.sim] with users = ["ada"] below it';
-      findings.error(line, `groups.${name} must be a table`, `for example ${example}`);
+      findings.error(line, `group ${quoteName(name)} must be a table`, `for example ${example}`);
     } else if (groups.has(name)) {
       const first = groups.get(name)?.line;
       findings.error(line, `group ${quoteName(name)} is already defined in line ${first}`);

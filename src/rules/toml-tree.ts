@@ -1,5 +1,5 @@
 import { parseTOML, ParseError, type AST } from "toml-eslint-parser";
-import type { FindingList } from "./rules-finding.ts";
+import type { FindingList, RulesFinding } from "./rules-finding.ts";
 
 /** A site without internet access has no other description of the syntax at hand. */
 const SYNTAX_EXAMPLE =
@@ -32,13 +32,19 @@ export interface TomlScalar {
   readonly value: string | number | boolean | null;
 }
 
-/** Null: the text is not valid TOML; the findings say where. */
-export function readTomlTree(text: string, findings: FindingList): TomlTable | null {
+/**
+ * Null: the text is not valid TOML; the findings say where. It pauses before each further parse of
+ * the text, so that other work can be done.
+ */
+export function* readTomlTree(
+  text: string,
+  findings: FindingList,
+): Generator<void, TomlTable | null> {
   let lines: string[] | null = null;
   const invalidLines = new Set<number>();
   while (invalidLines.size < MAX_SYNTAX_ERRORS) {
     const result = tryParse(lines === null ? text : lines.join("\n"));
-    if (result.program !== null) return lines === null ? buildTree(result.program) : null;
+    if ("body" in result) return lines === null ? buildTree(result) : null;
     const { line, message } = result;
     // The cause is in another line, such as a list that is not closed.
     if (invalidLines.has(line)) return null;
@@ -50,6 +56,7 @@ export function readTomlTree(text: string, findings: FindingList): TomlTable | n
     const invalid = lines[line - 1];
     if (invalid === undefined) return null;
     lines[line - 1] = invalid.trimStart().startsWith("[") ? "[[invalid]]" : "";
+    yield;
   }
   return null;
 }
@@ -58,36 +65,46 @@ export function readTomlTree(text: string, findings: FindingList): TomlTable | n
 const MAX_SYNTAX_ERRORS = 20;
 const MAX_RECOVERED_LENGTH = 65_536;
 
-type ParseResult =
-  | { readonly program: AST.TOMLProgram }
-  | { readonly program: null; readonly line: number; readonly message: string };
+type SyntaxFault = Pick<RulesFinding, "line" | "message">;
 
-function tryParse(text: string): ParseResult {
+function tryParse(text: string): AST.TOMLProgram | SyntaxFault {
   try {
-    return { program: parseTOML(text) };
+    return parseTOML(text);
   } catch (error) {
     if (error instanceof ParseError) {
-      const { lineNumber, message } = error;
-      // A header without its bracket is reported in the line after it.
-      const isHeaderOpen = OPEN_HEADER.test(text.split("\n", lineNumber - 1).at(-1) ?? "");
-      return isHeaderOpen
-        ? { program: null, line: lineNumber - 1, message: "not valid TOML: ] is missing" }
-        : { program: null, line: lineNumber, message: `not valid TOML: ${describeError(message)}` };
+      const { lineNumber, message, index } = error;
+      // What is missing at the end of a line is reported in the line after it.
+      const previous = text.split("\n", lineNumber - 1).at(-1) ?? "";
+      const missing = OPEN_HEADER.test(previous) ? "]" : OPEN_VALUE.test(previous) ? "a value" : "";
+      return missing === ""
+        ? { line: lineNumber, message: `${INVALID}: ${describeError(message, text, index)}` }
+        : { line: lineNumber - 1, message: `${INVALID}: ${missing} is missing` };
     }
     // The parser's stack overflows with values of a hundred thousand characters.
     if (error instanceof RangeError) {
-      return { program: null, line: 0, message: "not valid TOML: a value is too long" };
+      return { line: 0, message: `${INVALID}: a value is too long` };
     }
     throw error;
   }
 }
 
+const INVALID = "not valid TOML";
 const OPEN_HEADER = /^\s*\[[^\]]*$/;
+const OPEN_VALUE = /^[^"'#[{]*=\s*(?:#.*)?$/;
 
-const describeError = (message: string): string =>
-  message === "Defining a key multiple times is invalid"
-    ? "this key or table is defined twice"
-    : message.charAt(0).toLowerCase() + message.slice(1);
+/** Neither printable ASCII nor the end of a line. */
+const UNSEEN = /[^ -~\r\n]/u;
+
+function describeError(message: string, text: string, index: number): string {
+  if (message === "Defining a key multiple times is invalid")
+    return "this key or table is defined twice";
+  const plain = message.charAt(0).toLowerCase() + message.slice(1);
+  const code = text.codePointAt(index) ?? 0;
+  // A space that is none, or a character that cannot be seen, would be searched in vain.
+  return message === "Unexpected character" && UNSEEN.test(String.fromCodePoint(code))
+    ? `${plain} U+${code.toString(16).toUpperCase().padStart(4, "0")}`
+    : plain;
+}
 
 function buildTree({ body: [top] }: AST.TOMLProgram): TomlTable {
   const root = newTable(1);

@@ -287,6 +287,59 @@ describe("parseRules accepts", () => {
   });
 });
 
+describe("what is missing at the end of a line is reported for that line", () => {
+  test.each([
+    [
+      "a value before another key",
+      "a = 1\nb =\nc = 2\n",
+      "2 error: not valid TOML: a value is missing",
+    ],
+    ["a value before a comment", "b = # c\nc = 2\n", "1 error: not valid TOML: a value is missing"],
+    ["a value at the end of the text", "b =\n", "1 error: not valid TOML: a value is missing"],
+    ["a bracket of a header", "[groups.sim\nc = 2\n", "1 error: not valid TOML: ] is missing"],
+  ])("%s", (_name, text, finding) => {
+    expect(findingsOf(text)).toEqual([finding]);
+  });
+
+  test("unless the line before only looks so", () => {
+    const [finding] = findingsOf('users = ["=",\n?]\n');
+    expect(finding).toBe("2 error: not valid TOML: unexpected character");
+  });
+});
+
+describe("a text with unusual characters", () => {
+  const TEXT = usedRule("limit = { each_user = 2 }");
+
+  test("is accepted with a byte order mark at its beginning", () => {
+    expect(parseRules(`\uFEFF${TEXT}`)).toEqual(parseRules(TEXT));
+  });
+
+  test("is refused with a second byte order mark, which the message names", () => {
+    expect(findingsOf(`\uFEFF\uFEFF${TEXT}`)).toEqual([
+      "1 error: not valid TOML: unexpected character U+FEFF",
+    ]);
+  });
+
+  test("is refused with a space that is none, which the message names", () => {
+    expect(findingsOf(TEXT.replace("limit =", "limit\u00A0="))).toEqual([
+      "5 error: not valid TOML: unexpected character U+00A0",
+    ]);
+  });
+
+  test("is refused without the code of a character that can be seen", () => {
+    expect(findingsOf("a = ?\n")).toEqual(["1 error: not valid TOML: unexpected character"]);
+  });
+
+  test("has its names quoted in messages, so that a terminal does not obey them", () => {
+    const messages = findingsOf(
+      usedRule('limit = { groups = { "\\u001b[31m" = "x" } }') + '[groups]\n"\\u001b[2J" = 3\n',
+    ).join("\n");
+    expect(messages).toContain('"\\u001b[31m" must be a whole number');
+    expect(messages).toContain('group "\\u001b[2J" must be a table');
+    expect(messages).not.toContain("\u001b");
+  });
+});
+
 describe("parseRules warns", () => {
   const warnings: readonly (readonly [name: string, text: string, expected: string])[] = [
     ["about a group that no rule uses", GROUP, '1 warning: no rule uses group "sim"'],

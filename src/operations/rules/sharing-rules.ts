@@ -6,11 +6,12 @@ import type { Instant } from "../../domain/time.ts";
 import type { InvalidRulesFault } from "../../faults/fault-types.ts";
 import { sha256 } from "../../platform/crypto/hash.ts";
 import {
+  finishBetweenRequests,
   repeatBetweenRequests,
   runBetweenRequests,
 } from "../../platform/schedule/yield-to-requests.ts";
 import { TaskQueue } from "../../platform/schedule/task-queue.ts";
-import { parseRules } from "../../rules/parse-rules.ts";
+import { parseRulesInSteps } from "../../rules/parse-rules.ts";
 import type { RulesFinding } from "../../rules/rules-finding.ts";
 import { checkRules, hasErrors, type SiteFacts } from "../../rules/site-findings.ts";
 import type { StorageFault } from "../../store/journal/group-commit.ts";
@@ -116,9 +117,9 @@ export class SharingRules {
     );
   }
 
-  /** In steps: a text of 1 MiB takes a tenth of a second. */
+  /** In steps. The longest is the parse of the TOML: a tenth of a second for 1 MiB. */
   async #inspect(text: string, clientAuth: ClientAuth): Promise<InspectedRules> {
-    const parsed = await runBetweenRequests(() => parseRules(text));
+    const parsed = await finishBetweenRequests(parseRulesInSteps(text));
     const findings = await runBetweenRequests(() => {
       const site = this.#store.peek((state) => collectSiteFacts(state, clientAuth));
       return checkRules(parsed, site);

@@ -6,18 +6,12 @@ import { DAY, earliest, later, type Instant } from "../../domain/time.ts";
 import type { AuditLogDamagedFault } from "../../faults/fault-types.ts";
 import { randomBytes } from "../../platform/crypto/random.ts";
 import { TaskQueue } from "../../platform/schedule/task-queue.ts";
-import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
+import { finishBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
 import type { StorageFault } from "../../store/journal/group-commit.ts";
 import type { Store } from "../../store/store.ts";
 import { buildReport, listPools } from "../../usage/report/build-report.ts";
 import { makeAnonymousNames, REAL_NAMES } from "../../usage/report/names.ts";
-import type {
-  Holder,
-  InSteps,
-  PresentState,
-  Report,
-  ReportRequest,
-} from "../../usage/report/report.ts";
+import type { Holder, PresentState, Report, ReportRequest } from "../../usage/report/report.ts";
 import type { SiteRecord } from "../../usage/site-record.ts";
 import { computeWhatIf, type WhatIfRequest } from "../../usage/what-if/compute-what-if.ts";
 import type { WhatIf } from "../../usage/what-if/what-if.ts";
@@ -92,14 +86,6 @@ function checkPool(
     (pool) => pool.feature === feature && (product === null || pool.product === product),
   );
   return isKnown || feature === null ? null : { code: "invalid_license_feature_code" };
-}
-
-/** Other requests are served between two steps. */
-async function finishBetweenRequests<T>(steps: InSteps<T>): Promise<T> {
-  for (;;) {
-    const { done, value } = await runBetweenRequests(() => steps.next());
-    if (done === true) return value;
-  }
 }
 
 /** A copy: the state changes with the next command. */

@@ -25,3 +25,11 @@ export async function repeatBetweenRequests(work: () => boolean): Promise<void> 
   };
   while (!(await runBetweenRequests(runStep)));
 }
+
+/** Runs all steps of a piece of work; requests are served between two of them. */
+export async function finishBetweenRequests<T>(steps: Generator<void, T>): Promise<T> {
+  for (;;) {
+    const { done, value } = await runBetweenRequests(() => steps.next());
+    if (done === true) return value;
+  }
+}
