@@ -56,6 +56,8 @@ const ADDED_FIELDS: Readonly<Record<number, (old: Old) => object>> = {
     cancelledRequests: [],
     openEpisodes: [],
     queues: [],
+    recalls: [],
+    rules: null,
     statementChains: [],
     refusals: refusals.map(([, total]) => [
       refusalKey({ ...total, feature: null }),
@@ -78,6 +80,8 @@ const FIELDS_ADDED_IN_ROWS: ReadonlySet<string> = new Set([
   "isContactUnaudited",
   "timeoutAt",
   "counted",
+  "takenFrom",
+  "identity",
 ]);
 
 const withoutAddedRowFields = (state: object): object =>
@@ -126,6 +130,17 @@ for (const format of listFixtureFormats()) {
       expect(report.auditLog.from).toBe(1);
       expect(report.generations.length).toBe(1);
       expect(contentsOf(folder)).toEqual(before);
+    });
+
+    test("has slots with the contact they were taken from, and without a login", async () => {
+      const { store, stop } = await openSite({ folder: copyFixtureFolder(format) });
+      const registrations = store.peek((state) =>
+        [...state.licenses.values()].flatMap(({ pool }) => [...pool.inSlotOrder()]),
+      );
+      expect(registrations).not.toEqual([]);
+      for (const { contact, takenFrom, identity: caller } of registrations)
+        expect([Object.keys(takenFrom), caller]).toEqual([Object.keys(contact), null]);
+      await stop();
     });
 
     test("opens with the expected contents, and a checkpoint writes the current format", async () => {
