@@ -15,12 +15,12 @@ const INJECTED_BUGS: readonly InjectedBug[] = [
   {
     name: "the last kept slot is given away",
     in: "hasRoomFor",
-    find: "$free > $use.keptIdle + sumRecalled($state, $ruled, $at)",
-    replace: "$free >= $use.keptIdle + sumRecalled($state, $ruled, $at)",
+    find: "$free > sumKept($state, $ruled, $at)",
+    replace: "$free >= sumKept($state, $ruled, $at)",
   },
   {
     name: "a recalled reservation is lent on",
-    in: "hasRoomFor",
+    in: "sumKept",
     find: "$use.keptIdle + sumRecalled($state, $ruled, $at)",
     replace: "$use.keptIdle",
   },
@@ -80,7 +80,7 @@ const INJECTED_BUGS: readonly InjectedBug[] = [
   },
   {
     name: "a group ignores its networks",
-    in: "GroupMatcher.#collectByAddress",
+    in: "GroupMatcher.#findByAddress",
     find: "$address === null",
     replace: "true",
   },
