@@ -76,7 +76,7 @@ export class SharingModel extends ModelUse {
     this.recalls.push({ product, feature, group, until });
   }
 
-  /** A recall ends when a member gets a slot. */
+  /** A recall ends when a member gets a slot, or when one is held for a member. */
   #endRecall(product: string, feature: string | null, facts: CallerFacts): void {
     const home = this.rulesFor(product, feature).findHome(facts);
     this.recalls = this.recalls.filter((recall) => !isFor(recall, product, feature, home));
@@ -380,6 +380,7 @@ export class SharingModel extends ModelUse {
       );
       if (license === undefined || !this.hasRoom(product, null, place.facts, at)) continue;
       Object.assign(place, { hold: license.id, heldAt: at });
+      this.#endRecall(product, null, place.facts);
       return true;
     }
     return false;

@@ -8,6 +8,7 @@ import type {
 } from "../queue/queue-event-types.ts";
 import { computeStanding } from "../queue/queue-rules.ts";
 import type { Instant } from "../time.ts";
+import { endRecall } from "./evolve-rules.ts";
 import type { MutableState } from "./mutable-state.ts";
 
 export function takePlace(state: MutableState, event: PlaceTaken): void {
@@ -50,7 +51,10 @@ export function leavePlace(state: MutableState, { product, user }: PlaceLeft): v
 export function giveHold(state: MutableState, { product, user, license, at }: HoldGiven): void {
   state.queues.update(product, user, { hold: { license, at } });
   const place = state.queues.get(product)?.get(user);
-  if (place !== undefined) countHold(state, product, place, license);
+  if (place === undefined) return;
+  countHold(state, product, place, license);
+  // The slot is the member's, collected or not: the other idle slots can be lent again.
+  if (place.home !== null) endRecall(state, product, null, place.home);
 }
 
 export function withdrawHold(state: MutableState, event: HoldWithdrawn): void {

@@ -25,7 +25,7 @@ export function recallReservation({ recalls }: MutableState, event: ReservationR
   recalls.set(recallKey(event), { product, feature, group, at, until });
 }
 
-/** A member got a slot: the reservation lends again. */
+/** A member got a slot, or one is held for a member: the reservation lends again. */
 export function endRecall(
   { recalls }: MutableState,
   product: string,

@@ -185,6 +185,22 @@ describe("a lent reservation", () => {
     expect(await site.claim("cyd")).toBe(true);
   });
 
+  test("is lent again as soon as a slot is held for the member who waits for it", async () => {
+    const site = await openSite(3);
+    await site.apply(
+      ruleSet(
+        [group("sim", { users: ["sim-*"] })],
+        poolRules("cad", { reservations: [reserve("sim", 2, "lend")] }),
+      ),
+    );
+    for (const user of ["ada", "bob", "cyd"]) expect(await site.claim(user)).toBe(true);
+    expect((await site.claimWaiting("sim-1", 0)).place).toMatchObject({ position: 1 });
+    await site.release("ada");
+    await site.release("bob");
+    expect(await site.claim("dan")).toBe(true);
+    expect(await site.claim("sim-1")).toBe(true);
+  });
+
   test("is kept for the group after a member was refused, also without a wait", async () => {
     const site = await openLentSite();
     expect(await site.claim("sim-1")).toBe(false);
