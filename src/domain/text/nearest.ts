@@ -18,7 +18,7 @@ const MAX_LENGTH = 64;
 function editDistance(a: string, b: string): number {
   if (a.length > MAX_LENGTH || Math.abs(a.length - b.length) > MAX_DISTANCE) return Infinity;
   const width = 2 * MAX_DISTANCE + 1;
-  const distances = new Array<number>((a.length + 1) * width).fill(Infinity);
+  const distances = Array.from({ length: (a.length + 1) * width }, () => Infinity);
   const indexOf = (i: number, j: number): number => i * width + (j - i + MAX_DISTANCE);
   const at = (i: number, j: number): number =>
     i < 0 || j < 0 || Math.abs(i - j) > MAX_DISTANCE
