@@ -95,13 +95,13 @@ export function hasRoomFor(
   const ruled = findRuledPool(state, pool, at);
   if (ruled === null) return true;
   if (home !== null && countIdle(ruled, home) > 0) return true;
-  return free > ruled.use.keptIdle + sumRecalled(state, ruled, at);
+  return free > sumKept(state, ruled, at);
 }
 
 /** Free slots that a caller without an idle reservation must leave to reserved groups. */
 export function countKeptSlots(state: State, pool: PoolName, at: Instant): number {
   const ruled = findRuledPool(state, pool, at);
-  return ruled === null ? 0 : ruled.use.keptIdle + sumRecalled(state, ruled, at);
+  return ruled === null ? 0 : sumKept(state, ruled, at);
 }
 
 /** Slots that the group is entitled to and does not use. */
@@ -153,6 +153,9 @@ export const listIdleReservations = (
 
 const countIdle = ({ pool, use }: RuledPool, group: string): number =>
   Math.max(0, (pool.findReservation(group)?.slots ?? 0) - use.byHome(group));
+
+const sumKept = (state: State, ruled: RuledPool, at: Instant): number =>
+  ruled.use.keptIdle + sumRecalled(state, ruled, at);
 
 /** The idle slots of lent reservations that are recalled. Few are at the same time. */
 function sumRecalled({ recalls }: State, ruled: RuledPool, at: Instant): number {
