@@ -102,5 +102,11 @@ const noSlot = (product: string, wait: number, { message, code, hint }: Refused)
     wait === 0 ? "wait for a slot with --wait, for example --wait 2h" : hint,
   );
 
+/** What helps here; the hints of the server are for commands that administer it. */
+const HINTS = new Map([
+  ["unauthorized", "log in with --login NAME and --password-file FILE"],
+  ["tls_required", "name the TLS address of the server, for example --server https://HOST:8443"],
+]);
+
 const refused = ({ server, message, code, hint }: Refused): RunFailure =>
-  new RunFailure("refused", `${server} refused: ${message} (${code})`, hint);
+  new RunFailure("refused", `${server} refused: ${message} (${code})`, HINTS.get(code) ?? hint);

@@ -81,6 +81,17 @@ describe("berth run exits", () => {
     expect(stderr).toContain("hint: ask Ada\n");
   });
 
+  test("with 77 and the flags that help if the server wants a login", async () => {
+    const reply = { status: 401, code: "unauthorized", message: "log in at /auth" };
+    const { code, stderr } = await runWrapped(
+      scriptedServer(() => refused(reply)),
+      [],
+      ["true"],
+    );
+    expect(code).toBe(77);
+    expect(stderr).toContain("hint: log in with --login NAME and --password-file FILE\n");
+  });
+
   test("with 127 if the command does not exist, before a slot is taken", async () => {
     const server = scriptedServer(() => granted());
     const { code, stderr } = await runWrapped(server, [], ["no-such-command"]);
