@@ -104,9 +104,18 @@ export class SlotQueue {
 
   /** Tries a claim. If no slot is free, or a limit refuses it, waits for its turn. */
   async claim<T>(claim: WaitingClaim<T>, patience: Patience): Promise<WaitedResult<T>> {
-    const attempt = await this.runClaim(claim.place.product, async () => this.#try(claim));
-    if (attempt.product === null) return { result: await attempt.first.count(), place: null };
-    return this.#waitForTurn(claim, attempt.product, attempt.first, patience);
+    const { product, pendingResult } = await this.runClaim(claim.place.product, async () =>
+      this.#try(claim, patience),
+    );
+    const result = await pendingResult;
+    if (product === null || result.ok) return { result, place: null };
+    const user = claim.place.user ?? "";
+    // After a slow disk, the term of the place begins with the reply.
+    this.#dispatcher.touchPlace(product, user);
+    const view = await this.#store.read((state, context) =>
+      viewOwnPlace(state, product, user, context, this.#estimator),
+    );
+    return { result, place: view.ok ? view.value : null };
   }
 
   /** The products that users wait for; of one product, if it is given. */
@@ -166,12 +175,16 @@ export class SlotQueue {
     for (const request of this.#dispatcher.requests.listAll()) request.retry();
   }
 
-  /** Both in one step: no other claim is decided between them. */
-  #try<T>({ attempt, place }: WaitingClaim<T>): FirstTry<T> {
+  /**
+   * Claims, takes a place and begins to wait in one step: no other claim is decided between them,
+   * and a slot that is held for the place at once finds the waiting request.
+   */
+  #try<T>(claim: WaitingClaim<T>, patience: Patience): FirstTry<T> {
+    const { attempt, place } = claim;
     const first = attempt();
     const { user } = place;
     if (first.fault === null || !isDemandFault(first.fault) || user === null)
-      return { first, product: null };
+      return { product: null, pendingResult: first.count() };
     let product: string | null = null;
     this.#commands
       .attempt(place, place, place.peer, (_state, outcome) => {
@@ -185,25 +198,9 @@ export class SlotQueue {
         },
       );
     // Without a place, the reply is the one of a request that does not want to wait.
-    if (product !== null) this.#dispatcher.touch(product, user);
-    return { first, product };
-  }
-
-  async #waitForTurn<T>(
-    claim: WaitingClaim<T>,
-    product: string,
-    first: Attempt<T>,
-    patience: Patience,
-  ): Promise<WaitedResult<T>> {
-    const user = claim.place.user ?? "";
-    const result = await this.#waitAndCount(claim, product, first, patience);
-    if (result.ok) return { result, place: null };
-    // After a slow disk, the term of the place begins with the reply.
-    this.#dispatcher.touchPlace(product, user);
-    const view = await this.#store.read((state, context) =>
-      viewOwnPlace(state, product, user, context, this.#estimator),
-    );
-    return { result, place: view.ok ? view.value : null };
+    if (product === null) return { product, pendingResult: first.count() };
+    this.#dispatcher.touch(product, user);
+    return { product, pendingResult: this.#waitAndCount(claim, product, first, patience) };
   }
 
   #waitAndCount<T>(
@@ -271,9 +268,10 @@ export class SlotQueue {
 }
 
 interface FirstTry<T> {
-  readonly first: Attempt<T>;
   /** The product that the user waits for; null: the user cannot wait. */
   readonly product: string | null;
+  /** After the wait, if there is one. */
+  readonly pendingResult: OperationResult<T>;
 }
 
 const hasNoPlaces = ({ queues }: State): boolean => queues.size === 0;

@@ -142,6 +142,21 @@ describe("a waiting request", () => {
     expect(await site.claim("bob")).toBe(true);
   });
 
+  test("is granted a slot that comes free in the same step in which it begins to wait", async () => {
+    const site = await openSite(1);
+    expect(await site.claim("zoe")).toBe(true);
+    const [reply] = [site.claimWaiting("ada", 100), site.release("zoe")];
+    expect((await reply).result).toMatchObject({ ok: true, value: { user: "ada" } });
+  });
+
+  test("is answered if its user unregisters in the same step in which it begins to wait", async () => {
+    const site = await openSite(1);
+    expect(await site.claim("zoe")).toBe(true);
+    const [reply] = [site.claimWaiting("ada", 100), site.release("ada")];
+    expect((await reply).result.ok).toBe(false);
+    expect(await site.listWaiting()).toEqual([]);
+  });
+
   test("keeps no slot from others after a new limit refuses it the held slot", async () => {
     const site = await openSite(2);
     expect([await site.claim("ada#1"), await site.claim("zoe")]).toEqual([true, true]);
