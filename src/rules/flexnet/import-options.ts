@@ -1,3 +1,4 @@
+import { RULES_LIMITS } from "../limits.ts";
 import { addMember, ImportedGroups, isEmptyGroup } from "./imported-groups.ts";
 import type {
   ImportedGroup,
@@ -48,6 +49,7 @@ const isDefinition = (line: OptionsLine): boolean => DEFINITIONS.has(keywordOf(l
 
 class Conversion {
   readonly #groups = new ImportedGroups();
+  readonly #allGroups = new Map<string, readonly ImportedGroup[]>();
   readonly #pools: ImportedPools;
   readonly #notes: ImportNote[] = [];
   readonly #unconverted: UnconvertedLine[] = [];
@@ -192,8 +194,11 @@ class Conversion {
       case "GROUP":
       case "HOST_GROUP": {
         if (name === "ALL_GROUPS" && keyword === "MAX") {
-          const all = this.#groups.listDefined(type).filter((group) => !isEmptyGroup(group));
+          const all = this.#listAllGroups(type);
           if (all.length === 0) throw new NoEquivalent(`no ${type} is defined in the file`);
+          if (all.length > RULES_LIMITS.groups) {
+            throw new NoEquivalent(`it stands for ${all.length} groups, more than rules can have`);
+          }
           return all;
         }
         const group = this.#groups.find(type, name);
@@ -210,6 +215,15 @@ class Conversion {
       default:
         throw new NoEquivalent(`${type} is not a type of FlexNet`);
     }
+  }
+
+  /** All are defined before another line is converted. */
+  #listAllGroups(type: "GROUP" | "HOST_GROUP"): readonly ImportedGroup[] {
+    const known = this.#allGroups.get(type);
+    if (known !== undefined) return known;
+    const all = this.#groups.listDefined(type).filter((group) => !isEmptyGroup(group));
+    this.#allGroups.set(type, all);
+    return all;
   }
 
   #noteUnused({ first }: OptionsLine, words: readonly string[]): void {
@@ -233,8 +247,8 @@ class Conversion {
     const groups = this.#groups.list().filter((group) => !isEmptyGroup(group));
     const pools = this.#pools.list();
     for (const pool of pools) pool.includeLines += this.#includeAllLines;
-    this.#notes.push(...describeDifferences(pools, groups, this.#pools.unusedNames()));
-    const notes = this.#notes.toSorted(byLine);
+    const differences = describeDifferences(pools, groups, this.#pools.unusedNames());
+    const notes = [...this.#notes, ...differences].toSorted(byLine);
     const unconverted = this.#unconverted.toSorted(byLine);
     const converted = pools.filter(({ lines }) => lines.size > 0);
     const toml = writeToml({ groups, pools: converted, notes, unconverted });
@@ -245,11 +259,12 @@ class Conversion {
   #applyForAll(): void {
     if (this.#forAll.length === 0) return;
     const pools = this.#pools.addAllNamed();
+    const problem = findProblemOfAll(pools.length, this.#forAll.length);
     for (const { line, group } of this.#forAll) {
       const keyword = keywordOf(line);
-      if (pools.length === 0) {
+      if (problem !== null) {
         this.#converted -= 1;
-        this.#reject(line, "the file names no feature, so there is no product to write it for");
+        this.#reject(line, problem);
         continue;
       }
       for (const pool of pools) {
@@ -262,6 +277,17 @@ class Conversion {
       );
     }
   }
+}
+
+/** So many names, in all rules together, are far more than the largest rules text can hold. */
+const MAX_NAMES_FOR_ALL = 1_000_000;
+
+/** Why INCLUDEALL and EXCLUDEALL cannot be written for each feature; null: they can. */
+function findProblemOfAll(features: number, lines: number): string | null {
+  if (features === 0) return "the file names no feature, so there is no product to write it for";
+  return features * lines > MAX_NAMES_FOR_ALL
+    ? `it would be written for ${features} features, with ${lines} such lines: more than rules can have`
+    : null;
 }
 
 const byLine = (a: { readonly line: number | null }, b: { readonly line: number | null }): number =>

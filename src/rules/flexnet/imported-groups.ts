@@ -14,6 +14,8 @@ export class ImportedGroups {
   /** By keyword and name in the options file, which has a namespace for each keyword. */
   readonly #defined = new Map<string, ImportedGroup>();
   readonly #single = new Map<string, ImportedGroup>();
+  /** By name: the number of the last group whose name is made from it. */
+  readonly #lastNumbers = new Map<string, number>();
 
   list(): readonly ImportedGroup[] {
     return [...this.#groups.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -57,7 +59,9 @@ export class ImportedGroups {
 
   #create(base: string): ImportedGroup {
     let name = base;
-    for (let count = 2; this.#groups.has(name); count += 1) name = `${base}-${count}`;
+    let count = this.#lastNumbers.get(base) ?? 1;
+    while (this.#groups.has(name)) name = `${base}-${(count += 1)}`;
+    this.#lastNumbers.set(base, count);
     const group = { name, ...emptyMembers(), ignoreCase: false, lines: new Set<number>() };
     this.#groups.set(name, group);
     return group;

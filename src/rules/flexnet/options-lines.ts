@@ -24,18 +24,21 @@ export function readOptionsFile(text: string): OptionsFile {
   const physicalLines = (text.startsWith("\uFEFF") ? text.slice(1) : text).split(/\r\n|\n|\r/);
   for (let index = 0; index < physicalLines.length; index += 1) {
     const first = index + 1;
-    let joined = (physicalLines[index] ?? "").trim();
-    if (joined.startsWith("#")) {
-      if (joined.endsWith("\\")) continuedComments.push(first);
+    let part = (physicalLines[index] ?? "").trim();
+    if (part.startsWith("#")) {
+      if (part.endsWith("\\")) continuedComments.push(first);
       continue;
     }
-    while (joined.endsWith("\\") && index + 1 < physicalLines.length) {
+    const parts: string[] = [];
+    while (part.endsWith("\\") && index + 1 < physicalLines.length) {
+      parts.push(part.slice(0, -1).trimEnd());
       index += 1;
-      joined = `${joined.slice(0, -1).trimEnd()} ${(physicalLines[index] ?? "").trim()}`;
+      part = (physicalLines[index] ?? "").trim();
     }
-    if (joined.endsWith("\\")) joined = joined.slice(0, -1).trimEnd();
-    if (joined.trim() === "") continue;
-    lines.push({ first, last: index + 1, text: joined.trim(), ...splitWords(joined.trim()) });
+    parts.push(part.endsWith("\\") ? part.slice(0, -1).trimEnd() : part);
+    const joined = parts.filter((text) => text !== "").join(" ");
+    if (joined === "") continue;
+    lines.push({ first, last: index + 1, text: joined, ...splitWords(joined) });
   }
   return { lines, continuedComments };
 }

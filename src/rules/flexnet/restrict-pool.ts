@@ -14,26 +14,43 @@ export interface Restriction {
 /** Adds a line to the rules of a product; returns what to note about it. */
 export function restrictPool(pool: ImportedPool, restriction: Restriction): readonly string[] {
   const { keyword, source, slots, groups } = restriction;
+  if (keyword === "MAX") return addLimits(pool, groups, slots);
   const notes: string[] = [];
   for (const { name } of groups) {
     if (keyword === "INCLUDE") pool.allowOnly.add(name);
     else if (keyword === "EXCLUDE") pool.deny.add(name);
     else if (keyword === "INCLUDE_BORROW") pool.borrowAllowOnly.add(name);
     else if (keyword === "EXCLUDE_BORROW") pool.borrowDeny.add(name);
-    else if (keyword === "MAX") notes.push(...addLimit(pool, name, slots));
     else notes.push(...addReservation(pool, name, source, slots));
   }
   return notes;
 }
 
-function addLimit(pool: ImportedPool, group: string, slots: number): readonly string[] {
+function addLimits(
+  pool: ImportedPool,
+  groups: readonly ImportedGroup[],
+  slots: number,
+): readonly string[] {
+  const names = groups.map(({ name }) => name);
   if (slots === 0) {
-    pool.deny.add(group);
-    return [`MAX 0 is written as \`deny\` for ${group}`];
+    for (const name of names) pool.deny.add(name);
+    return [`MAX 0 is written as \`deny\` for ${listNames(names)}`];
   }
-  const earlier = pool.groupLimits.get(group);
-  pool.groupLimits.set(group, Math.min(earlier ?? slots, slots));
-  return earlier === undefined ? [] : [`${group} has two limits; the lower one counts`];
+  const repeated = names.filter((name) => pool.groupLimits.has(name));
+  for (const name of names) {
+    pool.groupLimits.set(name, Math.min(pool.groupLimits.get(name) ?? slots, slots));
+  }
+  if (repeated.length === 0) return [];
+  const verb = repeated.length === 1 ? "has" : "have";
+  return [`${listNames(repeated)} ${verb} two limits; the lower one counts`];
+}
+
+/** Names in a note; the rest is counted. */
+const MAX_NAMES = 3;
+
+export function listNames(names: readonly string[]): string {
+  const rest = names.length - MAX_NAMES;
+  return `${names.slice(0, MAX_NAMES).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
 
 function addReservation(

@@ -239,6 +239,25 @@ describe("importing an options file of FlexNet", () => {
     expect(notesOf(importText(text))).toContain("ada: reserved for a and for b");
   });
 
+  test("a user with three reservations is noted with the first of them only", () => {
+    const groups = ["a", "b", "c"].map((name) => `GROUP ${name} ada\nRESERVE 1 f GROUP ${name}\n`);
+    const notes = notesOf(importText(groups.join("")));
+    expect(notes).toContain("ada: reserved for a and for b");
+    expect(notes).toContain("ada: reserved for a and for c");
+    expect(notes).not.toContain("for b and for c");
+  });
+
+  test("pairs of reserved groups are noted up to 20, and the rest is counted", () => {
+    const lines = [1, 2, 3, 4, 5, 6].flatMap((index) => [
+      `RESERVE 1 f USER user${index}`,
+      `RESERVE 1 f HOST host${index}`,
+    ]);
+    const notes = notesOf(importText(lines.join("\n")));
+    expect(notes.match(/callers in both: reserved for/g)).toHaveLength(20);
+    expect(notes).toContain("16 more pairs of reserved groups");
+    expect(notes).toContain("reserved for host-host1 and for user-user1");
+  });
+
   test("a limit of one user above that of all users is noted", () => {
     const text = "MAX 5 f USER ada\nMAX 2 f USER ALL_USERS\n";
     expect(notesOf(importText(text))).toContain("the limit 5 of user-ada is above the limit 2");
