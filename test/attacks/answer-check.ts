@@ -24,8 +24,10 @@ function findRefusalProblem({ status, head, body }: RawAnswer): string | null {
   if (!/^content-type: application\/json/im.test(head)) return "is refused, but not in JSON";
   const refusal = parseObject(body);
   if (refusal === null) return "is refused, but not in JSON";
-  const { field, ...always } = refusal;
+  const { field, queue, ...always } = refusal;
   if (field !== undefined && typeof field !== "string") return "is refused with another field";
+  const hasPlace = /^preference-applied: wait/im.test(head);
+  if (hasPlace !== (queue !== undefined)) return "is refused with a place that it does not have";
   if (Object.keys(always).toSorted().join() !== FIELDS.join())
     return "is refused with other fields";
   const { code, message } = refusal;

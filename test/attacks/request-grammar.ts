@@ -104,7 +104,13 @@ function validFacets({ token, documents }: AttackTarget, plan: RoutePlan): Facet
     ),
     origin: fc.constant(allowed([["Host", "localhost"]])),
     extras: fc
-      .constantFrom<readonly Header[]>([], [], [["X-Nonce", "0123456789abcdef"]])
+      .constantFrom<readonly Header[]>(
+        [],
+        [],
+        [["X-Nonce", "0123456789abcdef"]],
+        // Takes a place in the queue if all slots are in use.
+        [["Prefer", "wait=0"]],
+      )
       .map((headers) => allowed([...headers, ...requiredHeaders(plan)])),
     type: fc.constant(allowed(hasBody(plan) ? "application/json" : null)),
     body: hasBody(plan)
@@ -150,7 +156,11 @@ function invalidFacets({ documents }: AttackTarget, plan: RoutePlan): FacetGener
       isWrong: isRefused === "always" || (isRefused === "admin" && isAdmin),
     })),
     extras: fc
-      .tuple(fc.constantFrom(...EXTRAS), fc.constantFrom("Idempotency-Key", "X-Nonce"), oddHeader)
+      .tuple(
+        fc.constantFrom(...EXTRAS),
+        fc.constantFrom("Idempotency-Key", "Prefer", "X-Nonce"),
+        oddHeader,
+      )
       .map(([extra, name, value]) => ({
         value: [...extra, [name, value] as Header, ...requiredHeaders(plan)],
         isWrong: takesJson && extra === COMPRESSED,

@@ -102,6 +102,9 @@ const NEVER_GRANTED = new Set([
   "POST /api/admin/v1/move",
   // The ids of sessions are random, so none is guessed.
   "POST /api/admin/v1/sessions/revoke",
+  // Users wait for seconds, so a request seldom names one who waits.
+  "POST /api/admin/v1/queue/front",
+  "POST /api/admin/v1/queue/drop",
   // The names of backups contain the time.
   "POST /api/admin/v1/backups/verify",
   "POST /api/admin/v1/backups/download",
