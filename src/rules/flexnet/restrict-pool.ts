@@ -48,7 +48,7 @@ function addLimits(
 /** Names in a note; the rest is counted. */
 const MAX_NAMES = 3;
 
-export function listNames(names: readonly string[]): string {
+function listNames(names: readonly string[]): string {
   const rest = names.length - MAX_NAMES;
   return `${names.slice(0, MAX_NAMES).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
