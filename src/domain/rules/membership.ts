@@ -28,16 +28,23 @@ class NamePatterns {
 
 const NONE: readonly string[] = [];
 const REMEMBERED_ANSWERS = 16_384;
+/** In all answers together: a few megabytes, also if every caller is in 1,000 groups. */
+const REMEMBERED_GROUPS = 262_144;
 
 /** The same persons, hosts and addresses call again and again. */
 class RecentAnswers {
   readonly #answers = new Map<string, readonly string[]>();
+  #groupCount = 0;
 
   get(fact: string, find: (fact: string) => readonly string[]): readonly string[] {
     const known = this.#answers.get(fact);
     if (known !== undefined) return known;
     const answer = find(fact);
-    if (this.#answers.size >= REMEMBERED_ANSWERS) this.#answers.clear();
+    this.#groupCount += answer.length;
+    if (this.#answers.size >= REMEMBERED_ANSWERS || this.#groupCount > REMEMBERED_GROUPS) {
+      this.#answers.clear();
+      this.#groupCount = answer.length;
+    }
     this.#answers.set(fact, answer);
     return answer;
   }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { heapStats } from "bun:jsc";
 import * as fc from "fast-check";
 import { GroupMatcher } from "../../../src/domain/rules/membership.ts";
 import type { CallerFacts, Group } from "../../../src/domain/rules/rule-set.ts";
@@ -114,4 +115,21 @@ test("the matcher finds the groups that a scan of all patterns finds", () => {
     }),
     { numRuns: 3_000 },
   );
+});
+
+test("the matcher remembers a few megabytes, also if every caller is in 1,000 groups", () => {
+  const everybody = { users: ["*"], hosts: ["*"], logins: ["*"] };
+  const groups = Array.from({ length: 1_000 }, (_, index) => group(`g-${index}`, everybody));
+  const matcher = new GroupMatcher(groups);
+  const measure = (): number => {
+    Bun.gc(true);
+    return heapStats().heapSize;
+  };
+  const before = measure();
+  for (let index = 0; index < 4_000; index += 1) {
+    const name = `name-${index}`;
+    expect(matcher.groupsOf(caller({ user: name, host: name, login: name })).size).toBe(1_000);
+  }
+  expect(measure() - before).toBeLessThan(40_000_000);
+  expect(matcher.groupsOf(caller({ user: "ada" })).size).toBe(1_000);
 });
