@@ -6,7 +6,7 @@ import { compareTexts, readGroups } from "./read-groups.ts";
 import { readRule } from "./read-rule.ts";
 import { FindingList, type RulesFinding } from "./rules-finding.ts";
 import { TableReader } from "./table-reader.ts";
-import { countBytes } from "./text-size.ts";
+import { countBytes } from "../domain/text/text-size.ts";
 import { readTomlTree, type TomlTable } from "./toml-tree.ts";
 
 export interface ParsedRules {

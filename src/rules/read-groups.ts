@@ -1,6 +1,7 @@
 import type { Group } from "../domain/rules/rule-set.ts";
 import { clearHostBits, formatNetwork, parseNetwork } from "../domain/rules/network.ts";
 import { INVISIBLE } from "../domain/text/invisible-characters.ts";
+import { countBytes } from "../domain/text/text-size.ts";
 import { RULES_LIMITS } from "./limits.ts";
 import type { FindingList } from "./rules-finding.ts";
 import { quoteName, TableReader, type Located } from "./table-reader.ts";
@@ -165,7 +166,7 @@ function readNetwork({ value, line }: Located<string>, findings: FindingList): r
 export function findNameFault(name: string): string | null {
   if (name === "") return "must not be empty";
   if (!name.isWellFormed() || INVISIBLE.test(name)) return "must not have invisible characters";
-  return new TextEncoder().encode(name).length > RULES_LIMITS.nameBytes
+  return countBytes(name) > RULES_LIMITS.nameBytes
     ? `must have at most ${RULES_LIMITS.nameBytes} bytes`
     : null;
 }

@@ -76,6 +76,22 @@ describe("PUT /api/admin/v1/rules", () => {
     expectOk(await site.register({ product: "cad", user: "ada" }));
   });
 
+  test("is in the audit log with digest and size, and without the text", async () => {
+    const site = await openAppliance();
+    const text = `# Ünïcode\n${TEXT}`;
+    expectOk(await apply(site, text));
+    const [response, body] = await site.get<{ events: { detail: unknown }[] }>(
+      "/api/admin/v1/audit?type=RulesApplied",
+    );
+    expect(response.status).toBe(200);
+    expect(body).toMatchObject({
+      events: [
+        { detail: { digest: sha256(text), groups: 1, pools: 1, bytes: Buffer.byteLength(text) } },
+      ],
+    });
+    expect(JSON.stringify(body)).not.toContain("10.1.4.0");
+  });
+
   test("takes no slot away, and heartbeats go on", async () => {
     const site = await openAppliance();
     site.peer = "10.1.4.9";
@@ -356,6 +372,12 @@ borrow = { max_hours = 2 }
       "8 reserve applies",
       "10 borrow.max_hours applies",
     ]);
+  });
+
+  test("reads an address with the name of a credential, as the audit log shows it", async () => {
+    const site = await openAppliance();
+    expectOk(await apply(site, rules));
+    expect((await explain(site, "user=ada&from=ops%4010.1.4.9")).groups).toEqual(["sim"]);
   });
 
   test("answers what register answers, for every kind of refusal", async () => {

@@ -1,4 +1,5 @@
 import type { EventRows } from "../event-row.ts";
+import { countBytes } from "../text/text-size.ts";
 import { formatTime, formatTimestamp, pluralize } from "../event-texts.ts";
 
 /** What the audit log says of rules. */
@@ -16,7 +17,7 @@ export const RULES_EVENTS: EventRows<"RulesApplied" | "ReservationRecalled"> = {
       digest,
       groups: rules.groups.length,
       pools: rules.pools.length,
-      bytes: text.length,
+      bytes: countBytes(text),
     }),
   },
   ReservationRecalled: {

@@ -5,6 +5,7 @@ import { countHolds } from "../../domain/queue/holds.ts";
 import { filterValidLicenses } from "../../domain/licenses/licenses.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { RuleContext } from "../../domain/rule-context.ts";
+import { factsOf } from "../../domain/rules/caller-facts.ts";
 import { findRuledPool } from "../../domain/rules/judge-claim.ts";
 import { GroupMatcher } from "../../domain/rules/membership.ts";
 import type { CallerFacts } from "../../domain/rules/rule-set.ts";
@@ -64,7 +65,8 @@ export function explainClaim(
   const product = caller.product ?? onlyProduct;
   if (product === undefined) return err({ code: "missing_parameters", fields: ["product"] });
   const { feature } = caller;
-  const facts: CallerFacts = caller;
+  // As the claim itself reads them: an address may have the name of a credential before it.
+  const facts = factsOf(caller.user, contactOf(caller), identityOf(caller));
   const ruled = findRuledPool(state, { product, feature }, context.at);
   const matcher = new GroupMatcher(state.rules?.rules.groups ?? []);
   const groups = [...matcher.groupsOf(facts)].toSorted();

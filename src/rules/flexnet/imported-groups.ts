@@ -1,5 +1,5 @@
 import { INVISIBLE } from "../../domain/text/invisible-characters.ts";
-import { countBytes } from "../text-size.ts";
+import { countBytes } from "../../domain/text/text-size.ts";
 import { isAddressLike, toNetwork } from "./address-pattern.ts";
 import type { ImportedGroup } from "./imported-rules.ts";
 

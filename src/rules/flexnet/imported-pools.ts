@@ -1,5 +1,5 @@
 import { INVISIBLE } from "../../domain/text/invisible-characters.ts";
-import { countBytes } from "../text-size.ts";
+import { countBytes } from "../../domain/text/text-size.ts";
 import { createPool, type ImportedPool, type ImportTarget } from "./imported-rules.ts";
 
 const MAX_CODE_BYTES = 256;
