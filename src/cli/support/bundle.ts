@@ -13,6 +13,7 @@ import { commit, runtime, target, version } from "../../platform/embedded/versio
 import { readAccessList } from "../../operations/access-list.ts";
 import { describeFiles, readAuditLineTypes } from "../../operations/folder/folder-contents.ts";
 import { ArchiveWriter } from "../../operations/folder/archive.ts";
+import { parseRules } from "../../rules/parse-rules.ts";
 import { unwrapReply, withAdminClient, type AdminClient } from "../client/admin-client.ts";
 import { doctorReply } from "../doctor/doctor-report.ts";
 import { checkInstallation, type Installation } from "../doctor/installation.ts";
@@ -62,6 +63,7 @@ export async function collectEntries(installation: Installation): Promise<Bundle
     await runAsFolderOwner(folder, async () => readAccessNames(folder)),
     settings,
   ]);
+  for (const name of await readGroupNames(installation)) redactor.pseudonymFor("group", name);
   const files = await runAsFolderOwner(folder, async () => describeFiles(folder));
   // Names of files that are not Berth's own may be confidential.
   for (const { file } of files) if (!isOwnFile(file)) redactor.pseudonymFor("file", file);
@@ -205,6 +207,19 @@ function readAccessNames(folder: string): unknown {
   } catch {
     // A file that cannot be read contributes no names.
     return null;
+  }
+}
+
+/** Groups of the sharing rules, which occur in findings: they may name teams or projects. */
+async function readGroupNames({ settings, environment }: Installation): Promise<Iterable<string>> {
+  try {
+    const { text } = await withAdminClient(settings, { environment }, ({ admin }) =>
+      unwrapReply(admin.rules.get()),
+    );
+    return parseRules(text).lines.groups.keys();
+  } catch {
+    // Without a readable folder, there are no findings that name groups.
+    return [];
   }
 }
 

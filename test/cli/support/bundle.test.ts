@@ -186,6 +186,20 @@ describe("privacy of a support bundle", () => {
     }
   });
 
+  test("hides the names of groups of the sharing rules in its findings", async () => {
+    const data = await newSite();
+    const rules = join(tempFolder(), "rules.toml");
+    const text = '[groups.project-apollo]\nusers = ["ada"]\nlogins = ["ada"]\n';
+    writeFileSync(rules, `${text}[[rule]]\nproduct = "cad"\ndeny = ["project-apollo"]\n`);
+    await runOrThrow(["rules", "apply", rules, "--data", data]);
+    const server = await startServer(["serve", "--data", data]);
+    const entries = await writeBundle(data);
+    expect((await server.stop()).code).toBe(0);
+    for (const [, entry] of entries) expect(entry).not.toContain("project-apollo");
+    for (const name of ["status.json", "doctor.json"])
+      expect(entries.get(name)).toContain("(group-1)");
+  });
+
   test("hides the names of tokens and administrators and every path of the site", async () => {
     const uniqueName = (kind: string): string => `${kind}-${crypto.randomUUID().slice(0, 8)}`;
     const [customer, token, admin, user, settings, secret] = [
