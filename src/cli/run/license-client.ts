@@ -52,7 +52,7 @@ export interface ClientOptions {
   };
 }
 
-/** How long a server may take to answer, besides the time that it was told to wait. */
+/** How long a server may take to answer, besides the time that the request waits. */
 const ANSWER_TIME = 15 * SECOND;
 
 interface CallInit extends Omit<RequestInit, "headers"> {
