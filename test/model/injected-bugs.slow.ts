@@ -1,93 +1,7 @@
 // Shows that the model can disagree: each bug here is put into a copy of the rules, and the model
 // must then differ from them.
-import { expect, onTestFinished, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { SourceEdit } from "../support/source-edits.ts";
-import { copySources } from "../support/sources.ts";
-
-interface InjectedBug extends SourceEdit {
-  readonly name: string;
-}
-
-const INJECTED_BUGS: readonly InjectedBug[] = [
-  {
-    name: "a slot is still held at the instant it ends",
-    in: "findHeldSlot",
-    find: "$at < $holder.end",
-    replace: "$at <= $holder.end",
-  },
-  {
-    name: "one slot more is granted than the license has",
-    in: "findFreeSlot",
-    find: "countSlotsInUse($pool, $at) + $holds < $slots",
-    replace: "countSlotsInUse($pool, $at) + $holds <= $slots",
-  },
-  {
-    name: "a borrow may be longer than the license allows",
-    in: "computeBorrowEnd",
-    find: "later($at, $hours * HOUR)",
-    replace: "later($at, $hours * HOUR + 1)",
-  },
-  {
-    name: "a borrowed slot is released early where that is not allowed",
-    in: "findLockEnd",
-    find: "$terms.earlyReturn ? null : $end",
-    replace: "null",
-  },
-  {
-    name: "overage is not granted",
-    in: "computeAllowance",
-    find: "$max + $overages",
-    replace: "$max",
-  },
-  {
-    name: "a total is reset a day late",
-    in: "findNextPeriodStart",
-    find: "8 - $dayOfWeek",
-    replace: "9 - $dayOfWeek",
-  },
-  {
-    name: "a feature slot outlasts its license slot",
-    in: "makeFeatureSlotFields",
-    find: "earliest($timeoutAt, $licenseEnd)",
-    replace: "$timeoutAt",
-  },
-  {
-    name: "setting the clock back moves grants from before the jump",
-    in: "makeClockSkewAt",
-    find: "$setAt <= $to ? 0 : Math.max(0, $from - $to - sumJumpsSince($jumps, $setAt))",
-    replace: "$jumps.length > 0 || $setAt > $to ? $from - $to : 0",
-  },
-  {
-    name: "a borrow that ended by a wrong clock is not restored",
-    in: "decideSetClockBack",
-    find: "findBorrowsToRestore($state, $at, $newTime)",
-    replace: "findBorrowsToRestore($state, $at, $at)",
-  },
-  {
-    name: "counts made while the clock was wrong are lost",
-    in: "moveCounter",
-    find: "$total + $counter.counted - $before.counted",
-    replace: "$total",
-  },
-  {
-    name: "a cancelled request can still be answered",
-    in: "cancelRequest",
-    find: "$state.requests.delete($request)",
-    replace: "$state.requests.has($request)",
-  },
-];
-
-const COPIED_PATHS = [
-  "src",
-  "test/model",
-  "test/support",
-  "test/faults",
-  "package.json",
-  "tsconfig.json",
-];
+import { testInjectedBugs } from "../support/injected-bugs.ts";
+import { INJECTED_BUGS } from "./injected-bugs.ts";
 
 const SEARCH = `
 import { runSeed } from "./test/model/compare.ts";
@@ -98,14 +12,9 @@ for (let seed = 1; seed <= 150; seed += 1) {
 }
 `;
 
-test.each(INJECTED_BUGS.map((bug) => [bug.name, bug] as const))(
-  "the model detects an injected bug: %s",
-  (_name, bug) => {
-    const copy = mkdtempSync(join(tmpdir(), "berth-model-"));
-    onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
-    copySources(copy, COPIED_PATHS, [bug]);
-    writeFileSync(join(copy, "search.ts"), SEARCH);
-    const child = Bun.spawnSync([process.execPath, "search.ts"], { cwd: copy });
-    expect(child.stdout.toString() + child.stderr.toString()).toBe("differs\n");
-  },
-);
+testInjectedBugs({
+  title: "the model detects an injected bug",
+  bugs: INJECTED_BUGS,
+  testFolder: "test/model",
+  search: SEARCH,
+});

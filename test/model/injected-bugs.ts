@@ -1,0 +1,70 @@
+import type { InjectedBug } from "../support/injected-bugs.ts";
+
+export const INJECTED_BUGS: readonly InjectedBug[] = [
+  {
+    name: "a slot is still held at the instant it ends",
+    in: "findHeldSlot",
+    find: "$at < $holder.end",
+    replace: "$at <= $holder.end",
+  },
+  {
+    name: "one slot more is granted than the license has",
+    in: "findFreeSlot",
+    find: "countSlotsInUse($pool, $at) + $holds < $slots",
+    replace: "countSlotsInUse($pool, $at) + $holds <= $slots",
+  },
+  {
+    name: "a borrow may be longer than the license allows",
+    in: "computeBorrowEnd",
+    find: "later($at, ($hours ?? 0) * HOUR)",
+    replace: "later($at, ($hours ?? 0) * HOUR + 1)",
+  },
+  {
+    name: "a borrowed slot is released early where that is not allowed",
+    in: "findLockEnd",
+    find: "$terms.earlyReturn ? null : $end",
+    replace: "null",
+  },
+  {
+    name: "overage is not granted",
+    in: "computeAllowance",
+    find: "$max + $overages",
+    replace: "$max",
+  },
+  {
+    name: "a total is reset a day late",
+    in: "findNextPeriodStart",
+    find: "8 - $dayOfWeek",
+    replace: "9 - $dayOfWeek",
+  },
+  {
+    name: "a feature slot outlasts its license slot",
+    in: "makeFeatureSlotFields",
+    find: "earliest($timeoutAt, $licenseEnd)",
+    replace: "$timeoutAt",
+  },
+  {
+    name: "setting the clock back moves grants from before the jump",
+    in: "makeClockSkewAt",
+    find: "$setAt <= $to ? 0 : Math.max(0, $from - $to - sumJumpsSince($jumps, $setAt))",
+    replace: "$jumps.length > 0 || $setAt > $to ? $from - $to : 0",
+  },
+  {
+    name: "a borrow that ended by a wrong clock is not restored",
+    in: "decideSetClockBack",
+    find: "findBorrowsToRestore($state, $at, $newTime)",
+    replace: "findBorrowsToRestore($state, $at, $at)",
+  },
+  {
+    name: "counts made while the clock was wrong are lost",
+    in: "moveCounter",
+    find: "$total + $counter.counted - $before.counted",
+    replace: "$total",
+  },
+  {
+    name: "a cancelled request can still be answered",
+    in: "cancelRequest",
+    find: "$state.requests.delete($request)",
+    replace: "$state.requests.has($request)",
+  },
+];
