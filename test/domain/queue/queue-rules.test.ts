@@ -74,6 +74,17 @@ describe("priority", () => {
     });
   });
 
+  test("is in the view of a place that an administrator moved to the front", () => {
+    apply({ queue: queueRules({ priority: ["ops", "sim"] }) });
+    site.queue("cid", "sim-1");
+    for (const user of ["sim-1", "cid"]) site.run(movePlace(user));
+    const { places } = viewQueue(site.state, "cad", site.context) ?? { places: [] };
+    expect(places.map(({ user, priority }) => [user, priority])).toEqual([
+      ["cid", null],
+      ["sim-1", "sim"],
+    ]);
+  });
+
   test("of users who wait already changes when rules are applied, and their arrival does not", () => {
     site.queue("cid", "sim-1", "ops-1");
     apply({ queue: queueRules({ priority: ["ops", "sim"] }) });

@@ -8,6 +8,7 @@ import { decodeSnapshot, encodeSnapshot } from "../../../src/store/state/state-r
 import { emptyAuditLogEnd } from "../../../src/store/state/snapshot.ts";
 import { contextAt } from "../../support/rule-context.ts";
 import { movePlace, takePlace } from "../../support/queue-commands.ts";
+import { applyRules, group, poolRules, reserve, ruleSet } from "../../support/rule-sets.ts";
 import {
   dumpState,
   install,
@@ -45,6 +46,20 @@ describe("a clock that is set back", () => {
     expect(queue?.get("bob")?.since).toBe(MONDAY);
     expect(queue?.get("bob")?.hold?.at).toBe(to);
     expect(queue?.get("dan")?.since).toBe(to);
+  });
+
+  test("moves the end of a recall that was decided while the clock was ahead", () => {
+    const sim = group("sim", { users: ["sim-1"] });
+    const reservations = [reserve("sim", 1, "lend")];
+    site.run(applyRules(ruleSet([sim], poolRules("cad", { reservations }))));
+    const jumped = later(MONDAY, 10 * DAY);
+    site.at = jumped;
+    site.run({ type: "JumpClock", from: MONDAY, to: jumped, reason: "step" });
+    site.run({ type: "RecallReservation", product: "cad", feature: null, group: "sim" });
+    site.run({ type: "AskClock", nonce: "asked", peer: "" });
+    site.run({ type: "SetClockBack", to: MONDAY, nonce: "asked", peer: "" });
+    const until = later(MONDAY, 10 * MINUTE);
+    expect([...site.state.recalls.values()]).toMatchObject([{ at: MONDAY, until }]);
   });
 });
 
@@ -136,6 +151,12 @@ describe("the next time at which a queue may change by itself", () => {
     const validUntil = later(site.at, 10 * SECOND);
     site.run(renew(1, 3, { slots: 1, validUntil }));
     expect(findNextDispatchAt(site.state, "cad", site.context)).toBe(validUntil);
+  });
+
+  test("is the start of a license that grants nothing yet, if that is earlier", () => {
+    const start = later(site.at, 10 * SECOND);
+    site.run(install(2, { slots: 1, start }));
+    expect(findNextDispatchAt(site.state, "cad", site.context)).toBe(start);
   });
 
   test("is the time at which a recalled reservation lends again, if that is earlier", () => {

@@ -193,4 +193,17 @@ describe("a rule about the number of borrows", () => {
       .refuses(capped("borrow_keep_home", 1, 7));
     three.at(MONDAY).when(register("zoe")).records({ type: "SlotTaken" });
   });
+
+  test("does not count the slots of a license that has ended for keep_home", () => {
+    const validUntil = hoursLater(1);
+    const ended = licenseInstalled(2, { slots: 4, borrowHours: 72, validUntil });
+    const three = withRules(given(...UNRULED.events, ended), { keepHome: { slots: 1, line: 7 } })
+      .at(MONDAY)
+      .execute(...["ada", "bob", "eve"].map((user) => borrow(user, null, { licenseId: 1 })));
+    three.at(MONDAY).when(borrow("zoe")).records({ type: "SlotTaken" }, { type: "SlotBorrowed" });
+    three
+      .at(validUntil)
+      .when(borrow("zoe"))
+      .refuses(capped("borrow_keep_home", 1, 7));
+  });
 });

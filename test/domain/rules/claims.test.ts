@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Fault } from "../../../src/domain/fault.ts";
 import type { PoolRules } from "../../../src/domain/rules/rule-set.ts";
 import type { Register } from "../../../src/domain/slots/register.ts";
+import { takePlace } from "../../support/queue-commands.ts";
 import {
   applyRules,
   group,
@@ -401,6 +402,34 @@ describe("a reservation that lends idle slots", () => {
       .when(recall)
       .records();
   });
+
+  test("is to be recalled again when a member is refused after the ten minutes", () => {
+    const later = lent.at(MONDAY).execute(recall).at(minutesLater(10));
+    later.when(register("ada")).refuses(refusal);
+    later.when(recall).records({ type: "ReservationRecalled", until: minutesLater(20) });
+  });
+
+  test("is not recalled while another group lends idle slots and its own are all in use", () => {
+    ruled(2, { reservations: [reserve("build", 1, "lend"), reserve("sim", 1, "lend")] })
+      .at(MONDAY)
+      .execute(register("ada"), register("eve"))
+      .at(MONDAY)
+      .when(recall)
+      .records();
+  });
+
+  test("lends again as soon as rules are applied", () => {
+    const rules = ruleSet(
+      GROUPS,
+      poolRules("cad", { reservations: [reserve("sim", 1, "lend")], deny: named("build") }),
+    );
+    lent
+      .at(MONDAY)
+      .execute(recall, unregister("eve"), applyRules(rules))
+      .at(minutesLater(1))
+      .when(register("bob"))
+      .records({ type: "SlotTaken" });
+  });
 });
 
 describe("rules for a floating feature", () => {
@@ -443,6 +472,19 @@ describe("rules for a floating feature", () => {
       .at(minutesLater(5))
       .when(registerFeature("eve", "render"))
       .records({ type: "FeatureRenewed" });
+  });
+
+  test("do not name the users who wait for the product in the refusal of a feature", () => {
+    given(licenseInstalled(1, { slots: 3, features }))
+      .at(MONDAY)
+      .execute(
+        ...["ada", "bob", "eve"].map((user) => register(user)),
+        takePlace("zoe"),
+        ...["ada", "bob"].map((user) => registerFeature(user, "render")),
+      )
+      .at(MONDAY)
+      .when(registerFeature("eve", "render"))
+      .refuses(noFreeSlot(2));
   });
 });
 

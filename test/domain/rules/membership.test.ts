@@ -67,6 +67,24 @@ describe("a group", () => {
   });
 });
 
+test("the matcher takes a caller that differs from the last one in a single fact for another", () => {
+  const facts = { user: "ada", host: "ws-1", address: "10.1.4.9", login: "ada", certificate: "ws" };
+  const other = { user: "eve", host: "ws-2", address: "10.9.9.9", login: null, certificate: null };
+  const groups = [
+    group("user", { users: ["ada"] }),
+    group("host", { hosts: ["ws-1"] }),
+    group("address", { networks: ["10.1.4.0/24"] }),
+    group("login", { logins: ["ada"] }),
+    group("certificate", { certificates: ["ws"] }),
+  ];
+  const matcher = new GroupMatcher(groups);
+  for (const { name } of groups) {
+    expect(matcher.groupsOf(facts).has(name)).toBe(true);
+    const differing = { ...facts, [name]: other[name as keyof typeof other] };
+    expect(matcher.groupsOf(differing).has(name)).toBe(false);
+  }
+});
+
 test("the matcher finds the groups that a scan of all patterns finds", () => {
   const letters = fc.string({ unit: fc.constantFrom("a", "B", "b", "-"), maxLength: 4 });
   const pattern = fc
