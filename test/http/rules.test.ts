@@ -15,6 +15,7 @@ import {
   type Appliance,
   type RequestHeaders,
 } from "../support/appliance.ts";
+import { minutesLater } from "../support/scenario.ts";
 import { answerRequest } from "../support/vendor.ts";
 
 const RULES = "/api/admin/v1/rules";
@@ -314,6 +315,28 @@ networks = ["127.0.0.1"]
     expect(preview?.map(({ holds, after }) => [holds, after.idle])).toEqual([[1, 0]]);
   });
 
+  test("does not count a slot that ended in the preview", async () => {
+    const site = await openAppliance();
+    site.peer = "10.1.4.9";
+    expectOk(await site.register({ product: "cad", user: "ada" }));
+    site.peer = "127.0.0.1";
+    site.clock.now = minutesLater(31);
+    const limited = `${TEXT}reserve = [{ group = "sim", slots = 1 }]\n`;
+    const { preview } = await check(site, limited);
+    expect(preview).toMatchObject([
+      { slots_in_use: 0, denied_total: 0, after: { reserved: 1, idle: 1, available: 1 } },
+    ]);
+  });
+
+  test("counts the idle slots that are lent as free for others", async () => {
+    const site = await openAppliance();
+    const lend = 'reserve = [{ group = "sim", slots = 1, idle = "lend" }]';
+    const text = TEXT.replace('deny = ["sim"]', lend);
+    expectOk(await apply(site, text));
+    const figures = { reserved: 1, idle: 1, available: 2 };
+    expect((await check(site, text)).preview).toMatchObject([{ before: figures, after: figures }]);
+  });
+
   test("previews what clearing would free", async () => {
     const site = await openAppliance();
     const keep = TEXT.replace('deny = ["sim"]', 'reserve = [{ group = "sim", slots = 2 }]');
@@ -436,6 +459,46 @@ borrow = { max_hours = 2 }
     const denied = await explain(site, "user=ada&feature=view&from=10.1.4.9");
     expect([denied.register.code, denied.borrow]).toEqual(["not_allowed_by_rules", null]);
     expect((await explain(site, "user=ada&from=10.1.4.9")).steps).toEqual([]);
+  });
+
+  test("does not count a held slot as free", async () => {
+    const site = await openAppliance();
+    for (const user of ["ada", "bob"]) expectOk(await site.register({ product: "cad", user }));
+    await site.register({ product: "cad", user: "eve" }, { prefer: "wait=0" });
+    expectOk(await site.unregister({ product: "cad", user: "ada" }));
+    const { slots } = await explain(site, "user=zoe");
+    expect(slots).toEqual({ total: 2, in_use: 1, holds: 1, free: 0 });
+  });
+
+  test("says that a limit per host does not count for a caller without a host name", async () => {
+    const site = await openAppliance();
+    expectOk(await apply(site, rules));
+    const { steps } = await explain(site, "user=ada");
+    expect(steps.find(({ rule }) => rule === "limit.each_host")).toEqual({
+      rule: "limit.each_host",
+      line: 9,
+      result: "passes",
+      text: "the caller sends no host name, so this limit does not count",
+    });
+  });
+
+  test("says that a lent reservation is kept for now, after a member was refused", async () => {
+    const site = await openAppliance();
+    expectOk(await apply(site, rules.replace("slots = 1 }", 'slots = 1, idle = "lend" }')));
+    const textOf = async (): Promise<string | undefined> =>
+      (await explain(site, "user=zoe")).steps.find(({ rule }) => rule === "reserve")?.text;
+    expect(await textOf()).toBe("1 slot for group sim, 1 of them idle (lend)");
+    for (const user of ["ada", "bob"]) expectOk(await site.register({ product: "cad", user }));
+    site.peer = "10.1.4.9";
+    expectRefusal(
+      await site.register({ product: "cad", user: "eve" }),
+      400,
+      "floating_not_available",
+    );
+    site.peer = "127.0.0.1";
+    expect(await textOf()).toBe(
+      "1 slot for group sim, 1 of them idle (lend, but kept for now: a member was refused)",
+    );
   });
 
   test("does not say that a call for a floating feature can wait", async () => {
