@@ -215,6 +215,23 @@ describe("importing an options file of FlexNet", () => {
     ]);
   });
 
+  test("who may borrow a floating feature has no equivalent", () => {
+    const map = { mesh: { product: "CAE", feature: "MESH" } };
+    const text = "INCLUDE_BORROW mesh USER ada\nEXCLUDE_BORROW mesh USER eve\n";
+    expect(importText(text, map).unconverted).toMatchObject([
+      { line: 1, reason: expect.stringContaining("INCLUDE_BORROW needs a product") },
+      { line: 2, reason: expect.stringContaining("EXCLUDE_BORROW needs a product") },
+    ]);
+  });
+
+  test("the lower one of two limits of a group counts, in either order, with a note", () => {
+    for (const text of ["MAX 2 f USER a\nMAX 5 f USER a\n", "MAX 5 f USER a\nMAX 2 f USER a\n"]) {
+      const imported = importText(text);
+      expect(poolOf(imported, "f").groupLimits).toMatchObject([{ slots: 2 }]);
+      expect(notesOf(imported)).toContain("user-a has two limits; the lower one counts");
+    }
+  });
+
   test("two features that become one product share its rules, with a note", () => {
     const map = { f1: { product: "CAD", feature: null }, f2: { product: "CAD", feature: null } };
     const text = "RESERVE 2 f1 USER a\nRESERVE 3 f2 USER a\nMAX 5 f1 USER a\nMAX 4 f2 USER a\n";
@@ -223,6 +240,13 @@ describe("importing an options file of FlexNet", () => {
     expect(pool.reservations).toMatchObject([{ slots: 3 }]);
     expect(pool.groupLimits).toMatchObject([{ slots: 4 }]);
     expect(notesOf(imported)).toContain("f1, f2 share its rules");
+  });
+
+  test("two features that become one product have the stricter one of their borrow limits", () => {
+    const map = { f1: { product: "CAD", feature: null }, f2: { product: "CAD", feature: null } };
+    const hours = "MAX_BORROW_HOURS f1 8\nMAX_BORROW_HOURS f2 24\n";
+    const { toml } = importText(`${hours}BORROW_LOWWATER f1 3\nBORROW_LOWWATER f2 1\n`, map);
+    expect(toml).toContain("borrow = { max_hours = 8, keep_home = 3 }");
   });
 
   test("GROUP and HOST_GROUP of the same name stay two groups", () => {
@@ -256,6 +280,23 @@ describe("importing an options file of FlexNet", () => {
     expect(notes.match(/callers in both: reserved for/g)).toHaveLength(20);
     expect(notes).toContain("16 more pairs of reserved groups");
     expect(notes).toContain("reserved for host-host1 and for user-user1");
+  });
+
+  test("the lower one of two limits for ALL_USERS counts, in either order", () => {
+    for (const [first, second] of [
+      [2, 5],
+      [5, 2],
+    ]) {
+      const text = `MAX ${first} f USER ALL_USERS\nMAX ${second} f USER ALL_USERS\n`;
+      expect(poolOf(importText(text), "f").eachUser).toMatchObject({ slots: 2 });
+    }
+  });
+
+  test("a member of a group without an equivalent is noted, and the others are converted", () => {
+    const imported = importText("GROUP lab ada eve#1\nINCLUDE f GROUP lab\n");
+    expect(groupOf(imported, "lab")).toMatchObject({ users: ["ada"] });
+    expect(notesOf(imported)).toContain("a member is left out: eve#1");
+    expect(imported.unconverted).toEqual([]);
   });
 
   test("a limit of one user above that of all users is noted", () => {
