@@ -26,6 +26,12 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     replace: "false",
   },
   {
+    name: "a member of a group that lends takes a slot that another group keeps",
+    in: "hasRoomFor",
+    find: "$free > countKeptFromGroup($ruled, $home)",
+    replace: "true",
+  },
+  {
     name: "an earlier end of a borrow is judged",
     in: "checkBorrow",
     find: "$currentEnd !== null && $newEnd <= $currentEnd",

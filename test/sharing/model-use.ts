@@ -180,7 +180,18 @@ export class ModelUse {
   hasRoom(product: string, feature: string | null, facts: CallerFacts, at: Instant): boolean {
     const free = this.countFreeOfProduct(product, feature, at);
     const home = this.rulesFor(product, feature).findHome(facts);
-    if (home !== null && this.countIdle(product, feature, home, at) > 0) return free > 0;
+    if (home !== null && this.countIdle(product, feature, home, at) > 0) {
+      return free > this.countKeptFromMembers(product, feature, home, at);
+    }
     return free > this.countKept(product, feature, at);
+  }
+
+  /** A group that lends takes no slot that another group keeps; one that keeps takes any. */
+  countKeptFromMembers(product: string, feature: string | null, home: string, at: Instant): number {
+    const reservations = this.rulesFor(product, feature).reservations();
+    if (reservations.some(({ group, idle }) => group === home && idle === "keep")) return 0;
+    return reservations
+      .filter(({ idle }) => idle === "keep")
+      .reduce((sum, { group }) => sum + this.countIdle(product, feature, group, at), 0);
   }
 }

@@ -61,8 +61,8 @@ export class SharingModel extends ModelUse {
     const rules = this.rulesFor(product, feature);
     const home = rules.findHome(facts);
     if (home === null || this.countIdle(product, feature, home, at) === 0) return null;
-    // Other slots of the product are free: the caller wants one of a certain license.
-    if (this.countFreeOfProduct(product, feature, at) > 0) return null;
+    // The caller may have another slot of the product: it wants one of a certain license.
+    if (this.hasRoom(product, feature, facts, at)) return null;
     const isLent = rules
       .reservations()
       .some(({ group, idle }) => group === home && idle === "lend");

@@ -62,11 +62,23 @@ function assertKept(model: SharingModel, grant: Grant, at: Instant): void {
   if (isCollected) return;
   const rules = model.rulesFor(product, feature);
   const home = rules.findHome(facts);
-  const reserved = rules.reservations().find(({ group }) => group === home)?.slots ?? 0;
+  const reservation = rules.reservations().find(({ group }) => group === home);
+  const reserved = reservation?.slots ?? 0;
   const use = model.listUse(product, feature, at);
   const isOwnSlot = use.filter((other) => rules.findHome(other) === home).length <= reserved;
-  if (home !== null && isOwnSlot) return;
   const free = model.countFreeOfProduct(product, feature, at);
+  if (home !== null && isOwnSlot) {
+    const kept = rules.reservations().filter(({ idle }) => idle === "keep");
+    const sum = kept.reduce(
+      (total, { group }) => total + model.countIdle(product, feature, group, at),
+      0,
+    );
+    demand(
+      reservation?.idle === "keep" || free >= sum,
+      "a member of a lent group took a kept slot",
+    );
+    return;
+  }
   demand(free >= model.countKept(product, feature, at), "a kept slot was given away");
 }
 

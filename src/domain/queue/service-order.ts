@@ -1,4 +1,9 @@
-import { areIdleSlotsKept, countIdleSlots, countKeptSlots } from "../rules/judge-claim.ts";
+import {
+  areIdleSlotsKept,
+  countIdleSlots,
+  countKeptFromMembers,
+  countKeptSlots,
+} from "../rules/judge-claim.ts";
 import type { RuleContext } from "../rule-context.ts";
 import { countFreeOfProduct } from "../slots/free-slots.ts";
 import type { State } from "../state.ts";
@@ -20,11 +25,14 @@ interface IdleHome {
   readonly members: number;
   /** Others must leave these slots free. */
   readonly isKept: boolean;
+  /** Free slots that members must leave to groups that keep theirs. */
+  readonly keptFromMembers: number;
 }
 
 /**
  * The places without a hold in the order of service: members of groups with idle reserved slots,
- * as many as there are such slots, then all others; both by priority and arrival.
+ * as many as there are such slots, then all others; both by priority and arrival. Members of groups
+ * that must leave slots to others come after those of groups that need not.
  */
 export function listByService(
   state: State,
@@ -32,18 +40,28 @@ export function listByService(
   context: RuleContext,
 ): readonly (Position & { readonly place: QueuedPlace })[] {
   const homes = listIdleHomes(state, queue, context);
-  const keptSlots = countKeptFromOthers(state, queue, homes, context);
-  const idle = new Map(homes.map(({ home, members }) => [home, members]));
-  const first: QueuedPlace[] = [];
+  const keptFromOthers = countKeptFromOthers(state, queue, homes, context);
+  const keptFromLenders = countKeptFromLenders(state, queue, homes, context);
+  const idle = new Map(homes.map((entry) => [entry.home, { ...entry, left: entry.members }]));
+  const keeping: QueuedPlace[] = [];
+  const lending: QueuedPlace[] = [];
   const others: QueuedPlace[] = [];
   for (const place of queue.line) {
-    const left = place.home === null ? 0 : (idle.get(place.home) ?? 0);
-    if (place.home !== null && left > 0) idle.set(place.home, left - 1);
-    (left > 0 ? first : others).push(place);
+    const entry = place.home === null ? undefined : idle.get(place.home);
+    if (entry === undefined || entry.left === 0) others.push(place);
+    else {
+      entry.left -= 1;
+      (entry.keptFromMembers === 0 ? keeping : lending).push(place);
+    }
   }
-  return [...first, ...others].map((place, index) => {
+  const inOrder = [
+    ...keeping.map((place) => ({ place, keptSlots: 0 })),
+    ...lending.map((place) => ({ place, keptSlots: keptFromLenders })),
+    ...others.map((place) => ({ place, keptSlots: keptFromOthers })),
+  ];
+  return inOrder.map(({ place, keptSlots }, index) => {
     const position = index + 1;
-    return { place, position, slotsToFree: position + (index < first.length ? 0 : keptSlots) };
+    return { place, position, slotsToFree: position + keptSlots };
   });
 }
 
@@ -55,18 +73,24 @@ export function findPosition(
   context: RuleContext,
 ): Position {
   const homes = listIdleHomes(state, queue, context);
-  let firstBefore = 0;
-  let firstAfter = 0;
-  let isFirst = false;
-  for (const { home, members } of homes) {
-    const before = Math.min(members, queue.countOfHomeBefore(home, place));
-    firstBefore += before;
-    firstAfter += members - before;
-    if (home === place.home) isFirst = before < members;
+  const counted = homes.map((entry) => ({
+    ...entry,
+    before: Math.min(entry.members, queue.countOfHomeBefore(entry.home, place)),
+  }));
+  const ownHome = counted.find(({ home }) => home === place.home);
+  if (ownHome === undefined || ownHome.before === ownHome.members) {
+    const firstAfter = counted.reduce((sum, { members, before }) => sum + members - before, 0);
+    const position = queue.countBefore(place) + firstAfter + 1;
+    const keptSlots = countKeptFromOthers(state, queue, homes, context);
+    return { position, slotsToFree: position + keptSlots };
   }
-  if (isFirst) return { position: firstBefore + 1, slotsToFree: firstBefore + 1 };
-  const position = queue.countBefore(place) + firstAfter + 1;
-  const keptSlots = countKeptFromOthers(state, queue, homes, context);
+  const isLending = ownHome.keptFromMembers > 0;
+  let position = 1;
+  for (const { members, before, keptFromMembers } of counted) {
+    if (keptFromMembers > 0 === isLending) position += before;
+    else if (isLending) position += members;
+  }
+  const keptSlots = isLending ? countKeptFromLenders(state, queue, homes, context) : 0;
   return { position, slotsToFree: position + keptSlots };
 }
 
@@ -75,7 +99,10 @@ function listIdleHomes(state: State, queue: Queue, { at }: RuleContext): readonl
   const homes: IdleHome[] = [];
   for (const home of queue.homes) {
     const members = Math.min(countIdleSlots(state, pool, home, at), queue.countOfHome(home));
-    if (members > 0) homes.push({ home, members, isKept: areIdleSlotsKept(state, pool, home, at) });
+    if (members === 0) continue;
+    const isKept = areIdleSlotsKept(state, pool, home, at);
+    const keptFromMembers = countKeptFromMembers(state, pool, home, at);
+    homes.push({ home, members, isKept, keptFromMembers });
   }
   return homes;
 }
@@ -91,5 +118,21 @@ function countKeptFromOthers(
   if (keptSlots === 0) return 0;
   // Waiting members use up what is kept for them.
   const usedByMembers = homes.reduce((sum, { members, isKept }) => sum + (isKept ? members : 0), 0);
+  return Math.max(0, keptSlots - usedByMembers - countFreeOfProduct(state, product, context));
+}
+
+/** The same for the members of groups that must leave slots to others. */
+function countKeptFromLenders(
+  state: State,
+  { product }: Queue,
+  homes: readonly IdleHome[],
+  context: RuleContext,
+): number {
+  const keptSlots = Math.max(0, ...homes.map(({ keptFromMembers }) => keptFromMembers));
+  if (keptSlots === 0) return 0;
+  const usedByMembers = homes.reduce(
+    (sum, { members, keptFromMembers }) => sum + (keptFromMembers === 0 ? members : 0),
+    0,
+  );
   return Math.max(0, keptSlots - usedByMembers - countFreeOfProduct(state, product, context));
 }

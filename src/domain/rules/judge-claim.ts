@@ -94,8 +94,19 @@ export function hasRoomFor(
   if (free <= 0) return false;
   const ruled = findRuledPool(state, pool, at);
   if (ruled === null) return true;
-  if (home !== null && countIdle(ruled, home) > 0) return true;
+  if (home !== null && countIdle(ruled, home) > 0) return free > countKeptFromGroup(ruled, home);
   return free > sumKept(state, ruled, at);
+}
+
+/** Free slots that members of this group must leave to others, even while their own are idle. */
+export function countKeptFromMembers(
+  state: State,
+  pool: PoolName,
+  group: string,
+  at: Instant,
+): number {
+  const ruled = findRuledPool(state, pool, at);
+  return ruled === null ? 0 : countKeptFromGroup(ruled, group);
 }
 
 /** Free slots that a caller without an idle reservation must leave to reserved groups. */
@@ -153,6 +164,13 @@ export const listIdleReservations = (
 
 const countIdle = ({ pool, use }: RuledPool, group: string): number =>
   Math.max(0, (pool.findReservation(group)?.slots ?? 0) - use.byHome(group));
+
+/**
+ * A group that lent its slots waits for them: it takes none that another group keeps. Groups that
+ * keep leave nothing to each other, or slots would stay unused where more is reserved than exists.
+ */
+const countKeptFromGroup = ({ pool, use }: RuledPool, group: string): number =>
+  pool.findReservation(group)?.idle === "lend" ? use.keptIdle : 0;
 
 const sumKept = (state: State, ruled: RuledPool, at: Instant): number =>
   ruled.use.keptIdle + sumRecalled(state, ruled, at);

@@ -1,7 +1,7 @@
 import type { Fault } from "../fault.ts";
 import type { State } from "../state.ts";
 import type { Instant } from "../time.ts";
-import { listIdleReservations, type PoolName } from "./judge-claim.ts";
+import { hasRoomFor, listIdleReservations, type PoolName } from "./judge-claim.ts";
 
 interface PoolSituation {
   /** Slots of the licenses that the caller could have a slot of. */
@@ -35,6 +35,7 @@ export function makeNoSlotFault(
     reserved,
     holds: queue?.heldCount ?? 0,
     waiting: queue?.waitingCount ?? 0,
-    ...(free === 0 && isLent && home !== null && { recall: home }),
+    // With room, the caller wants a slot of a certain license, which a recall does not free.
+    ...(isLent && home !== null && !hasRoomFor(state, pool, home, free, at) && { recall: home }),
   };
 }

@@ -152,6 +152,32 @@ describe("a reservation", () => {
     expect(["cid", "dan"].map(slotsToFree)).toEqual([1, 2]);
   });
 
+  test("that lends its slots serves no member with a slot that another group keeps", () => {
+    apply({ reservations: [reserve("ops", 1), reserve("sim", 1, "lend")] });
+    site.queue("sim-1", "ops-1", "cid");
+    const places = viewQueue(site.state, "cad", site.context)?.places ?? [];
+    expect(places.map(({ user }) => user)).toEqual(["ops-1", "sim-1", "cid"]);
+    const viewed = places.map(({ user }) => viewPlace(site.state, "cad", user, site.context));
+    expect(viewed.map((view) => view?.place.position)).toEqual([1, 2, 3]);
+    expect(viewed.map((view) => view?.place.slotsToFree)).toEqual([1, 2, 3]);
+    site.run(unregister("ada"));
+    expect(site.serve()).toEqual(["ops-1"]);
+    site.run(unregister("ben"));
+    expect(site.serve()).toEqual(["sim-1"]);
+  });
+
+  test("that lends its slots lets members wait for those that another group keeps", () => {
+    apply({ reservations: [reserve("ops", 1), reserve("sim", 1, "lend")] });
+    site.queue("sim-1");
+    expect(viewPlace(site.state, "cad", "sim-1", site.context)?.place.slotsToFree).toBe(2);
+    const places = viewQueue(site.state, "cad", site.context)?.places ?? [];
+    expect(places.map(({ slotsToFree }) => slotsToFree)).toEqual([2]);
+    site.run(unregister("ada"));
+    expect(site.serve()).toEqual([]);
+    site.run(unregister("ben"));
+    expect(site.serve()).toEqual(["sim-1"]);
+  });
+
   test("that keeps idle slots counts those that are free already", () => {
     site.run(unregister("ben"));
     apply({ reservations: [reserve("sim", 2)] });

@@ -247,11 +247,15 @@ class PlainQueue {
   /** The users in the order in which they get slots, if enough come free and no limit blocks. */
   listByService(): string[] {
     const users: string[] = [];
-    for (let [next] = this.#sortWaiting(); next !== undefined; [next] = this.#sortWaiting()) {
+    const isKeeping = (place: PlainSlot): boolean => this.#isAtHome(place) && !this.#isLent(place);
+    for (;;) {
+      const waiting = this.#sortWaiting();
+      // A group that lends leaves the slots that others keep.
+      const next = waiting.find(isKeeping) ?? waiting[0];
+      if (next === undefined) return users;
       next.license = ANY_LICENSE;
       users.push(next.user);
     }
-    return users;
   }
 
   #sortWaiting() {
@@ -319,7 +323,13 @@ class PlainQueue {
     const kept = (this.#rules?.reservations ?? [])
       .filter(({ idle }) => idle === "keep")
       .reduce((sum, { group: name }) => sum + this.#countIdle(name), 0);
-    return this.#isAtHome(place) ? free > 0 : free > kept;
+    return this.#isAtHome(place) && !this.#isLent(place) ? free > 0 : free > kept;
+  }
+
+  #isLent(place: PlainSlot): boolean {
+    const home = this.#homeOf(place);
+    const { reservations = [] } = this.#rules ?? {};
+    return reservations.some(({ group: name, idle }) => name === home && idle === "lend");
   }
 
   #rankOf({ user, host, order }: PlainSlot & QueuedPlace): number {

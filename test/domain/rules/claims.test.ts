@@ -378,6 +378,24 @@ describe("a reservation that lends idle slots", () => {
     recalled.at(minutesLater(9)).when(register("ada")).records({ type: "SlotTaken" });
   });
 
+  test("gives no member a slot that another group keeps, and is to be recalled then", () => {
+    const reservations = [reserve("build", 1, "keep"), reserve("sim", 1, "lend")];
+    const full = ruled(2, { reservations }).at(MONDAY).execute(register("eve"));
+    full
+      .at(MONDAY)
+      .when(register("ada"))
+      .refuses({ ...reservedFor(2, ["build", 1]), recall: "sim" } as Fault);
+    full
+      .at(MONDAY)
+      .execute(recall)
+      .at(MONDAY)
+      .when(register("ada"))
+      .refuses(reservedFor(2, ["build", 1]));
+    const released = full.at(MONDAY).execute(recall, unregister("eve")).at(MONDAY);
+    released.when(register("bob")).refuses(reservedFor(2, ["build", 1], ["sim", 1]));
+    released.when(register("ada")).records({ type: "SlotTaken" });
+  });
+
   test("lends again as soon as a member got a slot", () => {
     lent
       .at(MONDAY)
