@@ -11,7 +11,7 @@ import { log } from "../platform/log.ts";
 import type { AccessFile, AccessList } from "../store/secrets/access-file.ts";
 import { toStorageFault, type StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
-import { hasAdminCredential, hashToken, type AccessView } from "./access-list.ts";
+import { hasAdminCredential, hashToken, type AccessView } from "./access/access-list.ts";
 import { ownerKey, type Actor, type Role, type TokenRole, type UserRole } from "./access/actor.ts";
 import { Credentials } from "./access/credentials.ts";
 import { createSecret } from "./access/digest-map.ts";

@@ -4,7 +4,7 @@ import {
   hasAdminCredential,
   readAccessList,
   type AccessList,
-} from "../../operations/access-list.ts";
+} from "../../operations/access/access-list.ts";
 import { DAY } from "../../domain/time.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/files/disk.ts";

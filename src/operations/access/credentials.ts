@@ -6,7 +6,7 @@ import {
   toTokenView,
   toUserView,
   type AccessView,
-} from "../access-list.ts";
+} from "./access-list.ts";
 import { ownerKey, sessionKey, type Actor, type CredentialType } from "./actor.ts";
 import { hashToken, type DigestMap } from "./digest-map.ts";
 import { LastUses, type LastUse } from "./last-uses.ts";

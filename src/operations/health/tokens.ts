@@ -1,6 +1,6 @@
 import { describeEnd, isEndingSoon, type WarningTime } from "../../domain/licenses/end-date.ts";
 import { instant, type Instant } from "../../domain/time.ts";
-import type { AccessView } from "../access-list.ts";
+import type { AccessView } from "../access/access-list.ts";
 import { createFinding, type Finding, type HealthReport } from "./finding.ts";
 import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 

@@ -1,17 +1,11 @@
-import { realDisk } from "../platform/files/disk.ts";
-import { AccessFile, type AccessList } from "../store/secrets/access-file.ts";
-import {
-  ownerKey,
-  type Actor,
-  type CredentialType,
-  type Role,
-  type TokenRole,
-} from "./access/actor.ts";
-import { DigestMap } from "./access/digest-map.ts";
-import type { LastUse } from "./access/last-uses.ts";
+import { realDisk } from "../../platform/files/disk.ts";
+import { AccessFile, type AccessList } from "../../store/secrets/access-file.ts";
+import { ownerKey, type Actor, type CredentialType, type Role, type TokenRole } from "./actor.ts";
+import { DigestMap } from "./digest-map.ts";
+import type { LastUse } from "./last-uses.ts";
 
 export type { AccessList, LastUse };
-export { hashToken } from "./access/digest-map.ts";
+export { hashToken } from "./digest-map.ts";
 
 type Token = AccessList["tokens"][number];
 type User = AccessList["users"][number];
