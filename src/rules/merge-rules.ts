@@ -6,6 +6,7 @@ import type {
   PoolRules,
   QueueRules,
   Reservation,
+  RulePosition,
 } from "../domain/rules/rule-set.ts";
 import { compareTexts } from "./read-groups.ts";
 import type { FindingList } from "./rules-finding.ts";
@@ -42,8 +43,14 @@ function mergePool(rules: readonly PoolRules[], findings: FindingList): PoolRule
       rules.flatMap(({ reservations }) => reservations),
       findings,
     ),
-    eachUser: findSmallest(rules.map(({ eachUser }) => eachUser)),
-    eachHost: findSmallest(rules.map(({ eachHost }) => eachHost)),
+    eachUser: findSmallest(
+      rules.map(({ eachUser }) => eachUser),
+      slotsOf,
+    ),
+    eachHost: findSmallest(
+      rules.map(({ eachHost }) => eachHost),
+      slotsOf,
+    ),
     groupLimits: joinLimits(rules.flatMap(({ groupLimits }) => groupLimits)),
     borrow: mergeBorrow(rules.flatMap(({ borrow }) => borrow ?? [])),
     queue: mergeQueue(first.product, rules, findings),
@@ -89,26 +96,23 @@ function joinReservations(
 function joinLimits(limits: readonly GroupLimit[]): readonly GroupLimit[] {
   const groups = new Map<string, GroupLimit>();
   for (const limit of limits) {
-    groups.set(limit.group, smaller(groups.get(limit.group) ?? null, limit) ?? limit);
+    const known = groups.get(limit.group) ?? null;
+    groups.set(limit.group, findSmallest([known, limit], slotsOf) ?? limit);
   }
   return [...groups.values()].toSorted(byGroup);
 }
 
-/** Equal limits keep the first line. */
-function smaller<L extends Limit>(a: L | null, b: L | null): L | null {
-  if (a === null || b === null) return a ?? b;
-  if (a.slots === b.slots) return a.line <= b.line ? a : b;
-  return a.slots < b.slots ? a : b;
-}
+/** The entry with the smallest value; of equal ones, the one with the first line. */
+const findSmallest = <P extends RulePosition>(
+  entries: readonly (P | null)[],
+  valueOf: (entry: P) => number,
+): P | null =>
+  entries.reduce((a, b) => {
+    if (a === null || b === null) return a ?? b;
+    return (valueOf(a) - valueOf(b) || a.line - b.line) <= 0 ? a : b;
+  }, null);
 
-function larger(a: Limit | null, b: Limit | null): Limit | null {
-  if (a === null || b === null) return a ?? b;
-  if (a.slots === b.slots) return a.line <= b.line ? a : b;
-  return a.slots > b.slots ? a : b;
-}
-
-const findSmallest = (limits: readonly (Limit | null)[]): Limit | null =>
-  limits.reduce(smaller, null);
+const slotsOf = ({ slots }: Limit): number => slots;
 
 const mergeBorrow = (all: readonly BorrowRules[]): BorrowRules | null =>
   all.length === 0
@@ -116,9 +120,18 @@ const mergeBorrow = (all: readonly BorrowRules[]): BorrowRules | null =>
     : {
         deny: joinGroups(all.flatMap(({ deny }) => deny)),
         allowOnly: joinAllowOnly(all),
-        maxHours: findSmallest(all.map(({ maxHours }) => maxHours)),
-        maxSlots: findSmallest(all.map(({ maxSlots }) => maxSlots)),
-        keepHome: all.map(({ keepHome }) => keepHome).reduce(larger, null),
+        maxHours: findSmallest(
+          all.map(({ maxHours }) => maxHours),
+          ({ hours }) => hours,
+        ),
+        maxSlots: findSmallest(
+          all.map(({ maxSlots }) => maxSlots),
+          slotsOf,
+        ),
+        keepHome: findSmallest(
+          all.map(({ keepHome }) => keepHome),
+          ({ slots }) => -slots,
+        ),
       };
 
 function mergeQueue(

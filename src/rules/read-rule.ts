@@ -1,6 +1,7 @@
 import type {
   BorrowRules,
   GroupLimit,
+  HourLimit,
   Limit,
   NamedGroup,
   PoolRules,
@@ -172,6 +173,11 @@ function readSlots(reader: TableReader, key: string, range: NumberRange): Limit 
   return count === null ? null : { slots: count.value, line: count.line };
 }
 
+function readHours(reader: TableReader, key: string, range: NumberRange): HourLimit | null {
+  const count = reader.count(key, range);
+  return count === null ? null : { hours: count.value, line: count.line };
+}
+
 const BORROW_KEYS = ["deny", "allow_only", "max_hours", "max_slots", "keep_home"];
 
 function readBorrow(
@@ -185,7 +191,7 @@ function readBorrow(
   return {
     deny: readGroupList(reader, "deny", groups, findings) ?? [],
     allowOnly: readAllowOnly(reader, groups, findings),
-    maxHours: readSlots(reader, "max_hours", RANGES.borrowHours),
+    maxHours: readHours(reader, "max_hours", RANGES.borrowHours),
     maxSlots: readSlots(reader, "max_slots", RANGES.borrowSlots),
     keepHome: readSlots(reader, "keep_home", RANGES.keepHome),
   };

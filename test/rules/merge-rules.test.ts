@@ -68,7 +68,7 @@ describe("several rules of one product", () => {
         { group: "a", line: 12 },
         { group: "b", line: 9 },
       ],
-      maxHours: { slots: 4, line: 12 },
+      maxHours: { hours: 4, line: 12 },
       maxSlots: { slots: 3, line: 9 },
       keepHome: { slots: 2, line: 12 },
     });

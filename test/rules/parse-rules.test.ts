@@ -57,7 +57,7 @@ queue = { priority = ["sim"], hold_seconds = 60, max_waiting = 50 }
           borrow: {
             deny: [{ group: "sim", line: 16 }],
             allowOnly: [{ group: "sim", line: 16 }],
-            maxHours: { slots: 72, line: 16 },
+            maxHours: { hours: 72, line: 16 },
             maxSlots: { slots: 10, line: 16 },
             keepHome: { slots: 3, line: 16 },
           },

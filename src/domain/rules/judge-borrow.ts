@@ -4,7 +4,7 @@ import type { RuleContext } from "../rule-context.ts";
 import type { State } from "../state.ts";
 import type { Instant } from "../time.ts";
 import { findRuledPool, type Claim } from "./judge-claim.ts";
-import type { Limit, RulePosition } from "./rule-set.ts";
+import type { HourLimit, Limit, RulePosition } from "./rule-set.ts";
 
 /** Whether the rules let this caller borrow at all; null: they do. */
 export function checkBorrowClaim(state: State, claim: Claim, at: Instant): Fault | null {
@@ -26,8 +26,8 @@ export function checkBorrowClaim(state: State, claim: Claim, at: Instant): Fault
   };
 }
 
-/** The longest borrow in hours (in `slots`) that the rules allow; null: as the license allows. */
-export const findBorrowHours = (state: State, claim: Claim, at: Instant): Limit | null =>
+/** The longest borrow that the rules allow; null: as the license allows. */
+export const findBorrowHours = (state: State, claim: Claim, at: Instant): HourLimit | null =>
   findRuledPool(state, claim, at)?.pool.rules.borrow?.maxHours ?? null;
 
 /**

@@ -64,12 +64,17 @@ export interface Limit extends RulePosition {
   readonly slots: number;
 }
 
+/** A longest time. */
+export interface HourLimit extends RulePosition {
+  readonly hours: number;
+}
+
 export interface GroupLimit extends Limit, NamedGroup {}
 
 export interface BorrowRules {
   readonly deny: readonly NamedGroup[];
   readonly allowOnly: readonly NamedGroup[] | null;
-  readonly maxHours: Limit | null;
+  readonly maxHours: HourLimit | null;
   /** Slots of the product that may be borrowed at once. */
   readonly maxSlots: Limit | null;
   /** Slots of the product that may not be borrowed. */

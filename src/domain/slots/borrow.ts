@@ -18,7 +18,7 @@ import type { RuleContext } from "../rule-context.ts";
 import { factsOf } from "../rules/caller-facts.ts";
 import { checkBorrow, findBorrowHours } from "../rules/judge-borrow.ts";
 import type { Claim } from "../rules/judge-claim.ts";
-import type { Identity, Limit } from "../rules/rule-set.ts";
+import type { HourLimit, Identity } from "../rules/rule-set.ts";
 import {
   getBorrowEnd,
   findSlot,
@@ -87,8 +87,8 @@ export function decideBorrow(state: State, command: Borrow, context: RuleContext
   }
   const currentEnd = registration === null ? null : getBorrowEnd(registration, at);
   const claim: Claim = { product: license.terms.product, feature: null, facts };
-  const rule = findBorrowHours(state, claim, at);
-  const borrowEnd = computeBorrowEnd(license, command.until, currentEnd, rule, at);
+  const maxHours = findBorrowHours(state, claim, at);
+  const borrowEnd = computeBorrowEnd(license, command.until, currentEnd, maxHours, at);
   if (!borrowEnd.ok) return borrowEnd;
   const ruleFault = checkBorrow(state, claim, currentEnd, borrowEnd.value, context);
   if (ruleFault !== null) return err(ruleFault);
@@ -143,7 +143,7 @@ function computeBorrowEnd(
   { terms }: License,
   requestedEnd: Instant | null,
   currentEnd: Instant | null,
-  rule: Limit | null,
+  maxHours: HourLimit | null,
   at: Instant,
 ): Result<Instant, Fault> {
   const cap = later(at, (terms.borrowHours ?? 0) * HOUR);
@@ -151,17 +151,17 @@ function computeBorrowEnd(
   const licenseLatest = licenseEnd === null ? cap : earliest(cap, licenseEnd);
   // A rule judges only a later end than the current one.
   const ruleLatest =
-    rule === null ? licenseLatest : latest(later(at, rule.slots * HOUR), currentEnd ?? at);
+    maxHours === null ? licenseLatest : latest(later(at, maxHours.hours * HOUR), currentEnd ?? at);
   const longest = earliest(licenseLatest, ruleLatest);
   // A renewed license may allow a shorter borrow than the current one. A request without an end
   // keeps the current end.
   if (requestedEnd === null) return ok(currentEnd === null ? longest : latest(longest, currentEnd));
   if (requestedEnd <= at || requestedEnd > later(longest, limits.borrowSkew)) {
-    const isByRule = rule !== null && ruleLatest < licenseLatest;
+    const isByRule = maxHours !== null && ruleLatest < licenseLatest;
     return err({
       code: "borrow_until_not_valid",
       latest: longest,
-      ...(isByRule && { rule: { hours: rule.slots, line: rule.line } }),
+      ...(isByRule && { rule: maxHours }),
     });
   }
   const until = earliest(requestedEnd, longest);

@@ -1,7 +1,7 @@
 import { pluralize } from "../../domain/event-texts.ts";
 import type { RuleContext } from "../../domain/rule-context.ts";
 import { listReservations } from "../../domain/rules/judge-claim.ts";
-import type { CallerFacts, Limit } from "../../domain/rules/rule-set.ts";
+import type { CallerFacts, Limit, RulePosition } from "../../domain/rules/rule-set.ts";
 import type { RuledPool } from "../../domain/rules/rules-index.ts";
 import type { State } from "../../domain/state.ts";
 
@@ -108,31 +108,29 @@ function explainBorrow(
   const { borrow } = rules;
   if (borrow === null) return [];
   const { maxHours, maxSlots, keepHome } = borrow;
-  const limit = (
+  const explain = <P extends RulePosition>(
     rule: string,
-    value: typeof maxHours,
-    describe: (count: number) => string,
+    entry: P | null,
+    describe: (entry: P) => string,
   ): ExplainedRule[] =>
-    value === null
-      ? []
-      : [{ rule, line: value.line, result: "applies", text: describe(value.slots) }];
+    entry === null ? [] : [{ rule, line: entry.line, result: "applies", text: describe(entry) }];
   return [
     ...explainGroups("borrow.deny", borrow.deny, groups, "refuses"),
     ...explainGroups("borrow.allow_only", borrow.allowOnly ?? [], groups, "passes"),
-    ...limit(
+    ...explain(
       "borrow.max_hours",
       maxHours,
-      (hours) => `a borrow lasts at most ${pluralize(hours, "hour")}`,
+      ({ hours }) => `a borrow lasts at most ${pluralize(hours, "hour")}`,
     ),
-    ...limit(
+    ...explain(
       "borrow.max_slots",
       maxSlots,
-      (slots) => `at most ${pluralize(slots, "slot")} can be borrowed at once`,
+      ({ slots }) => `at most ${pluralize(slots, "slot")} can be borrowed at once`,
     ),
-    ...limit(
+    ...explain(
       "borrow.keep_home",
       keepHome,
-      (slots) => `${pluralize(slots, "slot")} cannot be borrowed`,
+      ({ slots }) => `${pluralize(slots, "slot")} cannot be borrowed`,
     ),
   ];
 }

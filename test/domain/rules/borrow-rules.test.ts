@@ -104,7 +104,7 @@ describe("rules about who may borrow", () => {
 });
 
 describe("a rule about the length of borrows", () => {
-  const site = withRules(UNRULED, { maxHours: { slots: 8, line: 5 } });
+  const site = withRules(UNRULED, { maxHours: { hours: 8, line: 5 } });
 
   test("limits an end that is later, and names the rule", () => {
     site
@@ -130,7 +130,7 @@ describe("a rule about the length of borrows", () => {
 
   test("allows a borrow that is longer already to be shortened to any end", () => {
     const borrowed = UNRULED.at(MONDAY).execute(borrow("ada", hoursLater(48)));
-    const longer = withRules(borrowed, { maxHours: { slots: 8, line: 5 } });
+    const longer = withRules(borrowed, { maxHours: { hours: 8, line: 5 } });
     longer
       .at(MONDAY)
       .when(borrow("ada", hoursLater(40)))
@@ -146,7 +146,7 @@ describe("a rule about the length of borrows", () => {
   });
 
   test("does not lengthen what the license allows", () => {
-    withRules(UNRULED, { maxHours: { slots: 500, line: 5 } })
+    withRules(UNRULED, { maxHours: { hours: 500, line: 5 } })
       .at(MONDAY)
       .when(borrow("ada", hoursLater(100)))
       .refuses({ code: "borrow_until_not_valid", latest: later(MONDAY, 72 * HOUR) });

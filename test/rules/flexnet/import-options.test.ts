@@ -96,7 +96,7 @@ describe("importing an options file of FlexNet", () => {
     const { borrow } = poolOf(imported, "cad");
     expect(namesOf(borrow?.allowOnly)).toEqual(["field"]);
     expect(namesOf(borrow?.deny)).toEqual(["host-kiosk-1", "interns"]);
-    expect(borrow?.maxHours?.slots).toBe(72);
+    expect(borrow?.maxHours?.hours).toBe(72);
     expect(borrow?.keepHome?.slots).toBe(3);
     expect(imported.unconverted.map(({ line }) => line)).toEqual([9]);
   });

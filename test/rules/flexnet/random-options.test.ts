@@ -125,7 +125,7 @@ function compareFeature(file: RandomFile, rules: RuleSet, feature: string): void
   expect(pool.eachUser?.slots ?? Infinity).toBe(Math.min(...ofAll.map(({ count }) => count ?? 0)));
   const last = (keyword: string): number | null =>
     linesFor(file, feature, keyword).at(-1)?.count ?? null;
-  expect(pool.borrow?.maxHours?.slots ?? null).toBe(last("MAX_BORROW_HOURS"));
+  expect(pool.borrow?.maxHours?.hours ?? null).toBe(last("MAX_BORROW_HOURS"));
   expect(pool.borrow?.keepHome?.slots ?? null).toBe(last("BORROW_LOWWATER"));
 }
 
