@@ -25,6 +25,12 @@ export interface CappingRule {
   readonly line: number;
 }
 
+/** Free slots that are kept for a group, or for the first members of several groups. */
+export interface ReservedSlots {
+  readonly slots: number;
+  readonly groups: readonly { readonly name: string; readonly line: number }[];
+}
+
 /** More slots are reserved than the licenses have. */
 export interface OverReservedPool {
   readonly product: string;
@@ -49,11 +55,7 @@ export type Fault =
       readonly code: "floating_not_available";
       readonly slots: number;
       /** Free slots that are kept for groups which the caller is not in. */
-      readonly reserved: readonly {
-        readonly group: string;
-        readonly slots: number;
-        readonly line: number;
-      }[];
+      readonly reserved: readonly ReservedSlots[];
       /** Free slots that are kept for users who waited. */
       readonly holds: number;
       /** Users who wait for a slot. */

@@ -1,5 +1,5 @@
 import { pluralize } from "../domain/event-texts.ts";
-import type { CappingRule, Fault, OverReservedPool } from "../domain/fault.ts";
+import type { CappingRule, Fault, OverReservedPool, ReservedSlots } from "../domain/fault.ts";
 
 /** Texts of refusals by the site's rules: each names the rule, its line, and what to do. */
 
@@ -40,12 +40,18 @@ export function describeNoSlot({
   return `${reason}${detailText}${queue}${advice}`;
 }
 
-function describeReserved(reserved: FaultOf<"floating_not_available">["reserved"]): string[] {
+function describeReserved(reserved: readonly ReservedSlots[]): string[] {
   const texts = reserved
     .slice(0, MAX_NAMED_GROUPS)
-    .map(({ slots, group, line }) => `${slots} for ${group} (line ${line})`);
+    .map(({ slots, groups }) => `${slots} for ${describeGroups(groups)}`);
   const others = reserved.slice(MAX_NAMED_GROUPS).reduce((sum, { slots }) => sum + slots, 0);
   return others === 0 ? texts : [...texts, `${others} for other groups`];
+}
+
+/** "lab (line 4) or sim (line 5)" */
+function describeGroups(groups: ReservedSlots["groups"]): string {
+  const names = groups.slice(0, MAX_NAMED_GROUPS).map(({ name, line }) => `${name} (line ${line})`);
+  return formatAlternatives(groups.length > MAX_NAMED_GROUPS ? [...names, "other groups"] : names);
 }
 
 /** "in use", "in use or reserved", "in use, reserved or held" */

@@ -13,7 +13,7 @@ describe("the message of floating_not_available", () => {
       ...differing,
     });
   const reservedFor = (...groups: readonly string[]) =>
-    groups.map((group, index) => ({ group, slots: 2, line: index + 4 }));
+    groups.map((name, index) => ({ slots: 2, groups: [{ name, line: index + 4 }] }));
 
   test("names reserved groups with their lines, and says what to do", () => {
     expect(describeWith({ reserved: reservedFor("lab", "sim"), waiting: 1 })).toBe(
@@ -29,6 +29,16 @@ describe("the message of floating_not_available", () => {
     expect(describeWith({ reserved: reservedFor("a", "b", "c", "d", "e", "f", "g") })).toContain(
       "2 for e (line 8), 4 for other groups; try",
     );
+  });
+
+  test("names the groups as alternatives if they are entitled to more slots than are free", () => {
+    const describeShared = (...names: readonly string[]): string =>
+      describeWith({
+        reserved: [{ slots: 3, groups: names.map((name, index) => ({ name, line: index + 4 })) }],
+      });
+    expect(describeShared("lab", "sim")).toContain("reserved: 3 for lab (line 4) or sim (line 5);");
+    expect(describeShared("a", "b", "c", "d", "e")).toContain("d (line 7) or e (line 8);");
+    expect(describeShared("a", "b", "c", "d", "e", "f")).toContain("e (line 8) or other groups;");
   });
 
   test("says only how the slots are used if no rule is the reason", () => {

@@ -78,8 +78,9 @@ export function decideFeatureRegister(
     ? countFreeOfFeature(state, product, code, context)
     : Number(available !== undefined);
   if (available === undefined || !hasRoomFor(state, claim, home, free, at)) {
-    const { slots } = first.terms;
-    return err(makeNoSlotFault(state, claim, { slots, free, home }, at));
+    const slots = floating.reduce((sum, { terms }) => sum + terms.slots, 0);
+    const freeSlots = floating.reduce((sum, entry) => sum + Math.max(0, countFree(entry, at)), 0);
+    return err(makeNoSlotFault(state, claim, { slots, freeSlots, holds: 0, free, home }, at));
   }
   const endedSlot = available.feature.pool.get(user);
   const expiries =

@@ -1,12 +1,21 @@
-import type { Fault } from "../fault.ts";
+import type { Fault, ReservedSlots } from "../fault.ts";
 import type { State } from "../state.ts";
 import type { Instant } from "../time.ts";
-import { hasRoomFor, listIdleReservations, type PoolName } from "./judge-claim.ts";
+import {
+  hasRoomFor,
+  listIdleReservations,
+  type PoolName,
+  type ReservationUse,
+} from "./judge-claim.ts";
 
 interface PoolSituation {
   /** Slots of the licenses that the caller could have a slot of. */
   readonly slots: number;
-  /** Free slots of the pool. */
+  /** Free slots of these licenses; not 0: they are kept for others. */
+  readonly freeSlots: number;
+  /** Slots of these licenses that are held for users who waited. */
+  readonly holds: number;
+  /** Free slots of all licenses of the pool. */
   readonly free: number;
   /** The reserved group of the caller; null: none. */
   readonly home: string | null;
@@ -16,26 +25,31 @@ interface PoolSituation {
 export function makeNoSlotFault(
   state: State,
   pool: PoolName,
-  { slots, free, home }: PoolSituation,
+  { slots, freeSlots, holds, free, home }: PoolSituation,
   at: Instant,
 ): Fault {
   // Floating features have no queue.
   const queue = pool.feature === null ? state.queues.get(pool.product) : undefined;
   const idle = listIdleReservations(state, pool, at);
-  const reserved =
-    free > 0
-      ? idle
-          .filter(({ group, acting }) => acting === "keep" && group !== home)
-          .map(({ group, idleSlots, line }) => ({ group, slots: idleSlots, line }))
-      : [];
+  const kept = idle.filter(({ group, acting }) => acting === "keep" && group !== home);
   const isLent = idle.some(({ group, acting }) => group === home && acting === "lend");
   return {
     code: "floating_not_available",
     slots,
-    reserved,
-    holds: queue?.heldCount ?? 0,
+    reserved: splitReserved(kept, freeSlots),
+    holds,
     waiting: queue?.waitingCount ?? 0,
     // With room, the caller wants a slot of a certain license, which a recall does not free.
     ...(isLent && home !== null && !hasRoomFor(state, pool, home, free, at) && { recall: home }),
   };
+}
+
+/** Groups can be entitled to more slots than are free: then it is open which of them gets them. */
+function splitReserved(kept: readonly ReservationUse[], freeSlots: number): ReservedSlots[] {
+  if (freeSlots <= 0 || kept.length === 0) return [];
+  const nameGroup = ({ group, line }: ReservationUse) => ({ name: group, line });
+  const entitled = kept.reduce((sum, { idleSlots }) => sum + idleSlots, 0);
+  return entitled > freeSlots
+    ? [{ slots: freeSlots, groups: kept.map(nameGroup) }]
+    : kept.map((use) => ({ slots: use.idleSlots, groups: [nameGroup(use)] }));
 }

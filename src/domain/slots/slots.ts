@@ -121,8 +121,16 @@ function findFreeSlot(
     ? countFreeOfProduct(state, product, context)
     : withFreeSlots.length;
   if (withFreeSlots.length === 0 || !hasRoomFor(state, claim, home, free, at)) {
-    const slots = lendable.reduce((sum, { terms }) => sum + terms.slots, 0);
-    return err(makeNoSlotFault(state, claim, { slots, free, home }, at));
+    const sum = (count: (license: License) => number): number =>
+      lendable.reduce((total, license) => total + count(license), 0);
+    const situation = {
+      slots: sum(({ terms }) => terms.slots),
+      freeSlots: sum((license) => Math.max(0, countFreeSlots(state, license, null, context))),
+      holds: sum((license) => countHolds(state, license)),
+      free,
+      home,
+    };
+    return err(makeNoSlotFault(state, claim, situation, at));
   }
   const chosen = withFreeSlots.find(
     (license) => countFreeSlots(state, license, facts.user, context) > 0,

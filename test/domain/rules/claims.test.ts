@@ -67,7 +67,7 @@ const capped = (
 const reservedFor = (slots: number, ...groups: [string, number][]): Fault =>
   ({
     ...noFreeSlot(slots),
-    reserved: groups.map(([name, count]) => ({ group: name, slots: count, line: 7 })),
+    reserved: groups.map(([name, count]) => ({ slots: count, groups: [{ name, line: 7 }] })),
   }) as Fault;
 
 describe("deny", () => {
@@ -239,6 +239,19 @@ describe("a reservation that keeps idle slots", () => {
     all.at(MONDAY).when(register("grace2")).refuses(noFreeSlot(3));
   });
 
+  test("names only the slots that are free, if the group is entitled to more", () => {
+    const full = given(licenseInstalled(1, { slots: 3 }))
+      .at(MONDAY)
+      .execute(register("eve"), register("bob"));
+    const rules = ruleSet(GROUPS, poolRules("cad", { reservations: [reserve("sim", 2)] }));
+    full
+      .at(MONDAY)
+      .execute(applyRules(rules))
+      .at(MONDAY)
+      .when(register("zoe"))
+      .refuses(reservedFor(3, ["sim", 1]));
+  });
+
   test("lets members have more than the reserved slots, like everybody", () => {
     const members = site.at(MONDAY).execute(register("ada"), register("grace"));
     members.at(MONDAY).when(register("grace2")).records({ type: "SlotTaken", home: "sim" });
@@ -321,6 +334,10 @@ describe("two licenses of one product", () => {
       .at(MONDAY)
       .when(register("ada", { licenseId: 2 }))
       .records({ type: "SlotTaken" });
+    two
+      .at(MONDAY)
+      .when(register("zoe", { licenseId: 1 }))
+      .refuses(noFreeSlot(2));
     // The product has free slots, so the group's lent slots are not the reason.
     two
       .at(MONDAY)
@@ -558,7 +575,7 @@ describe("ApplyRules", () => {
   });
 });
 
-test("a renewal with fewer slots than are reserved serves whoever of the groups comes first", () => {
+test("a renewal with fewer slots than are reserved serves the first caller of the groups", () => {
   const site = given(licenseInstalled(1, { slots: 4 }))
     .at(MONDAY)
     .execute(
@@ -575,6 +592,17 @@ test("a renewal with fewer slots than are reserved serves whoever of the groups 
   site
     .at(MONDAY)
     .when(register("eve"))
-    .refuses(reservedFor(1, ["build", 2], ["sim", 2]));
+    .refuses({
+      ...noFreeSlot(1),
+      reserved: [
+        {
+          slots: 1,
+          groups: [
+            { name: "build", line: 7 },
+            { name: "sim", line: 7 },
+          ],
+        },
+      ],
+    });
   expect(site.events.at(-1)?.type).toBe("LicenseInstalled");
 });
