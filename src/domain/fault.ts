@@ -1,3 +1,4 @@
+import type { NamedGroup } from "./rules/rule-set.ts";
 import type { Instant } from "./time.ts";
 
 /** A license that was returned to its vendor, and when. */
@@ -28,7 +29,7 @@ export interface CappingRule {
 /** Free slots that are kept for a group, or for the first members of several groups. */
 export interface ReservedSlots {
   readonly slots: number;
-  readonly groups: readonly { readonly name: string; readonly line: number }[];
+  readonly groups: readonly NamedGroup[];
 }
 
 /** More slots are reserved than the licenses have. */
@@ -38,6 +39,9 @@ export interface OverReservedPool {
   readonly reserved: number;
   readonly slots: number;
 }
+
+/** A refusal by a limit: of the site's rules, or of the settings. */
+export type CappedFault = Extract<Fault, { readonly code: "slots_capped" }>;
 
 /** Every refusal of the rules, each with the facts that help the caller. */
 export type Fault =

@@ -1,7 +1,6 @@
-import { pluralize } from "../domain/event-texts.ts";
 import type { FaultRows } from "./fault-row.ts";
 import {
-  describeCappingRule,
+  describeCapped,
   describeNoSlot,
   describeNotAllowed,
   describeOverReserved,
@@ -23,11 +22,7 @@ export const SHARING_FAULTS: FaultRows<
   },
   slots_capped: {
     status: 400,
-    message: (fault) =>
-      "rule" in fault
-        ? describeCappingRule(fault)
-        : `one ${fault.scope === "peer" ? "address" : fault.scope} may hold ${pluralize(fault.slots, "slot")} at once on this server; ` +
-          `release one first, or ask the operator to raise max_slots_per_${fault.scope}`,
+    message: describeCapped,
     sample: { scope: "user", slots: 5 },
   },
   not_allowed_by_rules: {

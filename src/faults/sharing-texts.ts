@@ -1,9 +1,17 @@
 import { pluralize } from "../domain/event-texts.ts";
-import type { CappingRule, Fault, OverReservedPool, ReservedSlots } from "../domain/fault.ts";
+import type {
+  CappedFault,
+  CappingRule,
+  Fault,
+  OverReservedPool,
+  ReservedSlots,
+} from "../domain/fault.ts";
 
 /** Texts of refusals by the site's rules: each names the rule, its line, and what to do. */
 
 type FaultOf<C extends Fault["code"]> = Extract<Fault, { readonly code: C }>;
+
+type RuleFault = Extract<CappedFault, { readonly rule: CappingRule }>;
 
 export const EXPLAIN_HINT = "berth rules explain shows which rules apply to a user";
 
@@ -50,7 +58,9 @@ function describeReserved(reserved: readonly ReservedSlots[]): string[] {
 
 /** "lab (line 4) or sim (line 5)" */
 function describeGroups(groups: ReservedSlots["groups"]): string {
-  const names = groups.slice(0, MAX_NAMED_GROUPS).map(({ name, line }) => `${name} (line ${line})`);
+  const names = groups
+    .slice(0, MAX_NAMED_GROUPS)
+    .map(({ group, line }) => `${group} (line ${line})`);
   return formatAlternatives(groups.length > MAX_NAMED_GROUPS ? [...names, "other groups"] : names);
 }
 
@@ -71,25 +81,53 @@ export function describeNotAllowed(fault: FaultOf<"not_allowed_by_rules">): stri
   );
 }
 
-export function describeCappingRule(
-  fault: Extract<Fault, { readonly code: "slots_capped"; readonly rule: CappingRule }>,
-): string {
-  // A user or host is named by the request, and messages never repeat that.
-  const { kind, name, slots, line } = fault.rule;
-  const allowed = slots === 0 ? "no slot" : pluralize(slots, "slot");
-  const pool = formatPool(fault);
-  const atOnce = (reason: string): string => (slots === 0 ? "" : ` at once, and ${reason}`);
-  const pronoun = slots === 1 ? "it" : "them";
-  const limit = {
-    each_user: `one user may have ${allowed} of ${pool}${atOnce(`this one has ${pronoun}`)}`,
-    each_host: `one host may have ${allowed} of ${pool}${atOnce(`this one has ${pronoun}`)}`,
-    group: `group ${name} may have ${allowed} of ${pool}${atOnce(`has ${pronoun}`)}`,
-    borrow_max_slots:
-      `${allowed} of ${pool} may be borrowed` + atOnce(slots === 1 ? "it is" : "they are"),
-    borrow_keep_home: `${allowed} of ${pool} may not be borrowed, and all others are`,
-  }[kind];
+/** The refusal of a caller whom a limit allows no slot now. */
+export function describeCapped(fault: CappedFault): string {
+  if (!("rule" in fault)) {
+    return (
+      `${describeCap(fault)} on this server; ` +
+      `release one first, or ask the operator to raise max_slots_per_${fault.scope}`
+    );
+  }
+  const { slots, line } = fault.rule;
+  const reason = slots === 0 ? "" : `, and ${describeReached(fault.rule)}`;
   const advice = slots === 0 ? "ask the operator" : WHAT_TO_DO;
-  return `by the site's rules ${limit} (line ${line}); ${advice}`;
+  return `by the site's rules ${describeRule(fault)}${reason} (line ${line}); ${advice}`;
+}
+
+/** The limit itself, for the operator: "one user may have 2 slots of CAD at once (line 4)". */
+export const describeLimit = (fault: CappedFault): string =>
+  "rule" in fault
+    ? `${describeRule(fault)} (line ${fault.rule.line})`
+    : `${describeCap(fault)} (max_slots_per_${fault.scope})`;
+
+const describeCap = ({ scope, slots }: Exclude<CappedFault, RuleFault>): string =>
+  `one ${scope === "peer" ? "address" : scope} may hold ${pluralize(slots, "slot")} at once`;
+
+/** A user or host is named by the request, and messages never repeat that. */
+function describeRule({ rule, ...pool }: RuleFault): string {
+  const { kind, name, slots } = rule;
+  const slotsOfPool = `${slots === 0 ? "no slot" : pluralize(slots, "slot")} of ${formatPool(pool)}`;
+  const atOnce = slots === 0 ? "" : " at once";
+  return {
+    each_user: `one user may have ${slotsOfPool}${atOnce}`,
+    each_host: `one host may have ${slotsOfPool}${atOnce}`,
+    group: `group ${name} may have ${slotsOfPool}${atOnce}`,
+    borrow_max_slots: `${slotsOfPool} may be borrowed${atOnce}`,
+    borrow_keep_home: `${slotsOfPool} may not be borrowed`,
+  }[kind];
+}
+
+/** That the limit is reached, to be said after it. */
+function describeReached({ kind, slots }: CappingRule): string {
+  const pronoun = slots === 1 ? "it" : "them";
+  return {
+    each_user: `this one has ${pronoun}`,
+    each_host: `this one has ${pronoun}`,
+    group: `has ${pronoun}`,
+    borrow_max_slots: slots === 1 ? "it is" : "they are",
+    borrow_keep_home: "all others are",
+  }[kind];
 }
 
 export const describeOverReserved = (pool: OverReservedPool): string =>

@@ -88,7 +88,7 @@ describe("the queue", () => {
     const { opened, rows, users } = await openQueue();
     await expectEventually(users, ["holder#second"]);
     await rows
-      .getByText("blocked by a limit: by the site's rules one user may have 1 slot")
+      .getByText("blocked by a limit: one user may have 1 slot of CAD at once (line 4)")
       .waitFor();
     await rows.getByText("(line 4)").waitFor();
     await opened.checkLayouts("queue-limit");

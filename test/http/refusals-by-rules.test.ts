@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { CappingRule } from "../../src/domain/fault.ts";
-import { describeCappingRule, describeNoSlot } from "../../src/faults/sharing-texts.ts";
+import type { CappedFault, CappingRule } from "../../src/domain/fault.ts";
+import { describeCapped, describeLimit, describeNoSlot } from "../../src/faults/sharing-texts.ts";
 
 describe("the message of floating_not_available", () => {
   const describeWith = (differing: Partial<Parameters<typeof describeNoSlot>[0]>): string =>
@@ -13,7 +13,7 @@ describe("the message of floating_not_available", () => {
       ...differing,
     });
   const reservedFor = (...groups: readonly string[]) =>
-    groups.map((name, index) => ({ slots: 2, groups: [{ name, line: index + 4 }] }));
+    groups.map((group, index) => ({ slots: 2, groups: [{ group, line: index + 4 }] }));
 
   test("names reserved groups with their lines, and says what to do", () => {
     expect(describeWith({ reserved: reservedFor("lab", "sim"), waiting: 1 })).toBe(
@@ -34,7 +34,7 @@ describe("the message of floating_not_available", () => {
   test("names the groups as alternatives if they are entitled to more slots than are free", () => {
     const describeShared = (...names: readonly string[]): string =>
       describeWith({
-        reserved: [{ slots: 3, groups: names.map((name, index) => ({ name, line: index + 4 })) }],
+        reserved: [{ slots: 3, groups: names.map((group, index) => ({ group, line: index + 4 })) }],
       });
     expect(describeShared("lab", "sim")).toContain("reserved: 3 for lab (line 4) or sim (line 5);");
     expect(describeShared("a", "b", "c", "d", "e")).toContain("d (line 7) or e (line 8);");
@@ -50,14 +50,14 @@ describe("the message of floating_not_available", () => {
   });
 });
 
+const cappedBy = (kind: CappingRule["kind"], slots: number): CappedFault => ({
+  code: "slots_capped",
+  rule: { kind, name: "sim", slots, line: 4 },
+  product: "CAD",
+  feature: null,
+});
+
 describe("the message of slots_capped by a rule", () => {
-  const describeRule = (kind: CappingRule["kind"], slots: number): string =>
-    describeCappingRule({
-      code: "slots_capped",
-      rule: { kind, name: "sim", slots, line: 4 },
-      product: "CAD",
-      feature: null,
-    });
   const WAIT = "(line 4); try again later, or ask the operator";
 
   test.each([
@@ -69,6 +69,23 @@ describe("the message of slots_capped by a rule", () => {
     ["borrow_max_slots", 0, "no slot of CAD may be borrowed (line 4); ask the operator"],
     ["borrow_keep_home", 1, `1 slot of CAD may not be borrowed, and all others are ${WAIT}`],
   ] as const)("is a sentence for %s = %d", (kind, slots, text) => {
-    expect(describeRule(kind, slots)).toBe(`by the site's rules ${text}`);
+    expect(describeCapped(cappedBy(kind, slots))).toBe(`by the site's rules ${text}`);
+  });
+});
+
+describe("a limit in the queue of the operator", () => {
+  test.each([
+    ["each_user", 2, "one user may have 2 slots of CAD at once (line 4)"],
+    ["each_host", 1, "one host may have 1 slot of CAD at once (line 4)"],
+    ["group", 0, "group sim may have no slot of CAD (line 4)"],
+  ] as const)("names the rule %s = %d and its line, without advice", (kind, slots, text) => {
+    expect(describeLimit(cappedBy(kind, slots))).toBe(text);
+  });
+
+  test.each([
+    ["user", "one user may hold 5 slots at once (max_slots_per_user)"],
+    ["peer", "one address may hold 5 slots at once (max_slots_per_peer)"],
+  ] as const)("names the setting of the maximum for each %s", (scope, text) => {
+    expect(describeLimit({ code: "slots_capped", scope, slots: 5 })).toBe(text);
   });
 });

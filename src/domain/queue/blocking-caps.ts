@@ -16,7 +16,7 @@ export function findBlockingCap(
   const fault = checkSlotCaps(state, user, peer, context);
   if (fault === null) return null;
   const { at } = context;
-  if (fault.code === "slots_capped" && "scope" in fault && fault.scope === "peer") {
+  if ("scope" in fault && fault.scope === "peer") {
     const wakeAt = state.registrationsByPeer.findEarliestEnd(peer, at);
     return { key: peerCapKey(peer), isRule: false, fault, wakeAt };
   }

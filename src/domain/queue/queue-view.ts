@@ -1,4 +1,4 @@
-import type { Fault } from "../fault.ts";
+import type { CappedFault } from "../fault.ts";
 import type { RuleContext } from "../rule-context.ts";
 import { getLicenseEnd } from "../licenses/terms.ts";
 import type { State } from "../state.ts";
@@ -18,7 +18,7 @@ export interface PlaceView extends Place, Position {
   readonly priority: string | null;
   readonly home: string | null;
   /** The refusal by the limit; null: the place is not limited. */
-  readonly limit: Fault | null;
+  readonly limit: CappedFault | null;
 }
 
 export interface QueueView {

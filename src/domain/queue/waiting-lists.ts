@@ -1,4 +1,4 @@
-import type { Fault } from "../fault.ts";
+import type { CappedFault } from "../fault.ts";
 import { SortedList } from "../index/sorted-list.ts";
 import type { Instant } from "../time.ts";
 import type { QueuedPlace } from "./place.ts";
@@ -44,7 +44,7 @@ export interface BlockingLimit {
   /** A limit of the rules; else a cap of the settings. */
   readonly isRule: boolean;
   /** The refusal that a claim would get. */
-  readonly fault: Fault;
+  readonly fault: CappedFault;
   /** When the counter may fall without an event; null: never, or another index knows it. */
   readonly wakeAt: Instant | null;
 }

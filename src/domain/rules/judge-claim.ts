@@ -1,4 +1,4 @@
-import type { Fault } from "../fault.ts";
+import type { CappedFault, Fault } from "../fault.ts";
 import type { State } from "../state.ts";
 import type { Instant } from "../time.ts";
 import type { Shares } from "./compiled-rules.ts";
@@ -244,7 +244,7 @@ const makeBlockingLimit = (
 export function makeLimitFault(
   limit: BlockingLimit | null,
   { product, feature }: Claim,
-): Fault | null {
+): CappedFault | null {
   if (limit === null) return null;
   const { kind, name, slots, line } = limit;
   return { code: "slots_capped", rule: { kind, name, slots, line }, product, feature };

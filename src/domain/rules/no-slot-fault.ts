@@ -47,7 +47,7 @@ export function makeNoSlotFault(
 /** Groups can be entitled to more slots than are free: then it is open which of them gets them. */
 function splitReserved(kept: readonly ReservationUse[], freeSlots: number): ReservedSlots[] {
   if (freeSlots <= 0 || kept.length === 0) return [];
-  const nameGroup = ({ group, line }: ReservationUse) => ({ name: group, line });
+  const nameGroup = ({ group, line }: ReservationUse) => ({ group, line });
   const entitled = kept.reduce((sum, { idleSlots }) => sum + idleSlots, 0);
   return entitled > freeSlots
     ? [{ slots: freeSlots, groups: kept.map(nameGroup) }]

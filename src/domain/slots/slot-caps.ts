@@ -1,4 +1,4 @@
-import type { Fault } from "../fault.ts";
+import type { CappedFault } from "../fault.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { QueuedPlace } from "../queue/place.ts";
 import { findHeldSlot } from "./slots.ts";
@@ -15,7 +15,7 @@ export function checkSlotCaps(
   peer: string,
   { at, slotCaps }: RuleContext,
   ownHold: QueuedPlace | null = null,
-): Fault | null {
+): CappedFault | null {
   const { perUser, perPeer } = slotCaps;
   if (perUser !== null) {
     const slots = countSlotsHeldBy(state, user, at) + countOtherHoldsOfUser(state, user, ownHold);

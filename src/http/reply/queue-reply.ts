@@ -1,7 +1,7 @@
 import type { OwnPlace, WaitingQueue } from "../../operations/queue/queue-views.ts";
 import type { GrantEstimate } from "../../operations/queue/grant-estimator.ts";
 import type { QueueSummary } from "../../operations/queue/slot-queue.ts";
-import { messageOf } from "../../faults/catalog.ts";
+import { describeLimit } from "../../faults/sharing-texts.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 import type { QueuePlaceReply, QueueReply } from "./queue.ts";
@@ -35,7 +35,7 @@ export const queueReply = (products: readonly WaitingQueue[]): QueueReply => ({
       expires_at: rfc3339OrNull(place.end),
       connected: place.isConnected,
       eta: estimateReply(place.eta),
-      limit: place.limit && messageOf(place.limit),
+      limit: place.limit && describeLimit(place.limit),
     })),
   })),
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Fault } from "../../../src/domain/fault.ts";
+import type { Fault, ReservedSlots } from "../../../src/domain/fault.ts";
 import type { PoolRules } from "../../../src/domain/rules/rule-set.ts";
 import type { Register } from "../../../src/domain/slots/register.ts";
 import { takePlace } from "../../support/queue-commands.ts";
@@ -64,11 +64,14 @@ const capped = (
   rule: { kind, name, slots, line },
 });
 
+const withReserved = (slots: number, reserved: readonly ReservedSlots[]): Fault =>
+  ({ ...noFreeSlot(slots), reserved }) as Fault;
+
 const reservedFor = (slots: number, ...groups: [string, number][]): Fault =>
-  ({
-    ...noFreeSlot(slots),
-    reserved: groups.map(([name, count]) => ({ slots: count, groups: [{ name, line: 7 }] })),
-  }) as Fault;
+  withReserved(
+    slots,
+    groups.map(([name, count]) => ({ slots: count, groups: [{ group: name, line: 7 }] })),
+  );
 
 describe("deny", () => {
   const site = ruled(5, { deny: named("build"), allowOnly: named("build", "sim") });
@@ -592,17 +595,16 @@ test("a renewal with fewer slots than are reserved serves the first caller of th
   site
     .at(MONDAY)
     .when(register("eve"))
-    .refuses({
-      ...noFreeSlot(1),
-      reserved: [
+    .refuses(
+      withReserved(1, [
         {
           slots: 1,
           groups: [
-            { name: "build", line: 7 },
-            { name: "sim", line: 7 },
+            { group: "build", line: 7 },
+            { group: "sim", line: 7 },
           ],
         },
-      ],
-    });
+      ]),
+    );
   expect(site.events.at(-1)?.type).toBe("LicenseInstalled");
 });
