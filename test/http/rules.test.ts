@@ -1,5 +1,6 @@
 // The site's sharing rules over HTTP: check, apply, show, explain, clear.
 import { describe, expect, test } from "bun:test";
+import type { QueueReply } from "../../src/http/reply/queue.ts";
 import type {
   AppliedRulesReply,
   ExplanationReply,
@@ -437,6 +438,22 @@ borrow = { max_hours = 2 }
       "by the site's rules one user may have 1 slot of cad at once, and this one has it (line 9); " +
         "try again later, or ask the operator",
       "all 2 slots are in use or reserved: 1 for sim (line 8); try again later, or ask the operator",
+    ]);
+  });
+
+  test("names the limit that blocks a waiting user in the queue, without advice", async () => {
+    const site = await openAppliance();
+    expectOk(await apply(site, '[[rule]]\nproduct = "cad"\nlimit = { each_user = 1 }\n'));
+    expectOk(await site.register({ product: "cad", user: "ada#1" }));
+    const waiting = await site.register({ product: "cad", user: "ada#2" }, { prefer: "wait=0" });
+    expectRefusal(waiting, 400, "slots_capped");
+    const { products } = expectOk(await site.get<QueueReply>("/api/admin/v1/queue"));
+    expect(products[0]?.places).toMatchObject([
+      {
+        user: "ada#2",
+        state: "limited",
+        limit: "one user may have 1 slot of cad at once (line 3)",
+      },
     ]);
   });
 

@@ -17,6 +17,7 @@ import { answerRequest } from "../support/vendor.ts";
 interface WaitingRefusal {
   readonly status: number;
   readonly code: string;
+  readonly message: string;
   readonly queue?: {
     readonly position: number;
     readonly length: number;
@@ -131,7 +132,11 @@ describe("register with Prefer: wait", () => {
       eta: null,
       expires_at: "2026-03-02T09:00:30.000Z",
     });
-    expect(refusal).toMatchObject({ status: 400, code: "floating_not_available" });
+    expect(refusal).toEqual({
+      status: 400,
+      code: "floating_not_available",
+      message: "the only slot is in use; 1 user waits",
+    });
     expect(answer[0].headers.get("content-type")).toStartWith("application/json");
   });
 
@@ -157,6 +162,14 @@ describe("register with Prefer: wait", () => {
     expectPlace(await claim(site, "bob", waitFor(0)), 2, 2);
     expectPlace(await claim(site, "ada", waitFor(0)), 1, 2);
     expectPlace(await claim(site, "bob", waitFor(0)), 2, 2);
+  });
+
+  test("says in the message of wait=0 how many wait, with the caller, as queue.length", async () => {
+    const site = await openFullSite();
+    const first = expectPlace(await claim(site, "ada", waitFor(0)), 1, 1);
+    expect(first.message).toBe("the only slot is in use; 1 user waits");
+    const second = expectPlace(await claim(site, "bob", waitFor(0)), 2, 2);
+    expect(second.message).toBe("the only slot is in use; 2 users wait");
   });
 
   test("has a lease if it has an X-Nonce", async () => {

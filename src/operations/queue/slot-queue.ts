@@ -115,7 +115,8 @@ export class SlotQueue {
     const view = await this.#store.read((state, context) =>
       viewOwnPlace(state, product, user, context, this.#estimator),
     );
-    return { result, place: view.ok ? view.value : null };
+    const place = view.ok ? view.value : null;
+    return { result: place === null ? result : countCaller(result, place), place };
   }
 
   /** The products that users wait for; of one product, if it is given. */
@@ -273,5 +274,14 @@ interface FirstTry<T> {
   /** After the wait, if there is one. */
   readonly pendingResult: OperationResult<T>;
 }
+
+/** A refusal before the place was taken does not count the caller among those who wait. */
+const countCaller = <T>(
+  result: WaitedResult<T>["result"],
+  { length }: OwnPlace,
+): WaitedResult<T>["result"] =>
+  !result.ok && result.fault.code === "floating_not_available"
+    ? err({ ...result.fault, waiting: length })
+    : result;
 
 const hasNoPlaces = ({ queues }: State): boolean => queues.size === 0;
