@@ -1,6 +1,7 @@
 import { totalAt } from "./consumption/counters.ts";
 import { checkLicenseValid } from "./licenses/licenses.ts";
 import { moveGraceEnd } from "./appliance/move.ts";
+import { countHolds } from "./queue/holds.ts";
 import type { RuleContext } from "./rule-context.ts";
 import { factsOfHolder } from "./rules/caller-facts.ts";
 import { listReservations } from "./rules/judge-claim.ts";
@@ -30,6 +31,8 @@ export interface LicenseView {
    */
   readonly movedUntil: Instant | null;
   readonly slotsInUse: number;
+  /** Free slots that are kept for users who waited. */
+  readonly holds: number;
   readonly total: number;
   readonly features: readonly FeatureView[];
 }
@@ -58,6 +61,7 @@ export function viewLicense(state: State, license: License, context: RuleContext
     refusal: checkLicenseValid(state, license, context)?.code ?? null,
     movedUntil: isSignedForThisMachine(license) ? null : moveGraceEnd(license),
     slotsInUse: countSlotsInUse(pool, at),
+    holds: countHolds(state, license),
     total: totalAt(counter, at),
     features:
       features.size === 0

@@ -112,6 +112,18 @@ describe("the queue", () => {
     await expectEventually(() => new URL(page.url()).hash, "#/queue/CAD");
   });
 
+  test("keeps a held slot from the free slots of the overview", async () => {
+    await waitInQueue("ada");
+    const { page } = await openSignedIn(site, token, "/");
+    const card = page.locator("article.license", { hasText: "CAD" });
+    await card.getByRole("link", { name: "1 user waiting" }).waitFor();
+    await callApi(site, "unregister", { product: "CAD", user: "holder" });
+    await card.getByRole("link", { name: "1 slot held" }).waitFor();
+    await card.getByText("0 of 1 slots in use").waitFor();
+    await card.getByText("full", { exact: true }).waitFor();
+    expect(await card.getByText("free").count()).toBe(0);
+  });
+
   test("lets an administrator move a user to the front, and remove one", async () => {
     await waitInQueue("ada", "grace", "lin");
     const { page, users } = await openQueue();

@@ -445,8 +445,11 @@ borrow = { max_hours = 2 }
     const site = await openAppliance();
     expectOk(await apply(site, '[[rule]]\nproduct = "cad"\nlimit = { each_user = 1 }\n'));
     expectOk(await site.register({ product: "cad", user: "ada#1" }));
-    const waiting = await site.register({ product: "cad", user: "ada#2" }, { prefer: "wait=0" });
-    expectRefusal(waiting, 400, "slots_capped");
+    const [, waiting] = await site.register(
+      { product: "cad", user: "ada#2" },
+      { prefer: "wait=0" },
+    );
+    expect(waiting).toMatchObject({ code: "slots_capped", queue: { position: 1 } });
     const { products } = expectOk(await site.get<QueueReply>("/api/admin/v1/queue"));
     expect(products[0]?.places).toMatchObject([
       {

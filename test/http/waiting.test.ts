@@ -306,6 +306,9 @@ describe("the queue", () => {
     expectPlace(await claim(site, "bob", waitFor(0)), 2, 2);
     await release(site, "zoe");
     expect((await readQueue(site))[0]).toMatchObject({ held: 1, waiting: 1 });
+    expect(expectOk(await site.status()).licenses).toMatchObject([
+      { floating_slots_in_use: 0, floating_slots_held: 1 },
+    ]);
     clock.now = 49_999;
     // The request of bob at 20 seconds keeps its place until 50 seconds.
     expectPlace(await claim(site, "bob", waitFor(0)), 1, 1);

@@ -62,6 +62,9 @@ export const StatusReply = Type.Object(
         }),
         floating_users: Type.Integer(),
         floating_slots_in_use: Type.Integer(),
+        floating_slots_held: Type.Integer({
+          description: "Free slots that are kept for users who waited.",
+        }),
         max_consumptions: Type.Union([Type.Integer(), Type.Null()]),
         total_consumptions: Type.Integer(),
         allow_unlimited_consumptions: Type.Boolean({

@@ -66,12 +66,13 @@ const findReservation = (product: string) =>
     (pool) => pool.product === product && pool.feature === null,
   ) ?? null;
 
-/** A license that is refused grants none of its free slots. */
+/** A license that is refused grants none of its free slots; a held slot is kept for its user. */
 function Availability({ license }: { license: LicenseStatus }) {
   const { refusal, floating_users: all, floating_slots_in_use: used } = license;
+  const free = all - used - license.floating_slots_held;
   if (refusal !== null) return <span class="bad">{overview.noSlots}</span>;
   if (used > all) return <span class="warn">{overview.over(formatNumber(used - all))}</span>;
-  return <span>{used === all ? overview.full : overview.free(formatNumber(all - used))}</span>;
+  return <span>{free <= 0 ? overview.full : overview.free(formatNumber(free))}</span>;
 }
 
 export function Validity({ license, now }: { license: LicenseStatus; now: string }) {
