@@ -7,6 +7,7 @@ import {
   type PoolName,
   type ReservationUse,
 } from "./judge-claim.ts";
+import type { NamedGroup } from "./rule-set.ts";
 
 interface PoolSituation {
   /** Slots of the licenses that the caller could have a slot of. */
@@ -47,9 +48,10 @@ export function makeNoSlotFault(
 /** Groups can be entitled to more slots than are free: then it is open which of them gets them. */
 function splitReserved(kept: readonly ReservationUse[], freeSlots: number): ReservedSlots[] {
   if (freeSlots <= 0 || kept.length === 0) return [];
-  const nameGroup = ({ group, line }: ReservationUse) => ({ group, line });
   const entitled = kept.reduce((sum, { idleSlots }) => sum + idleSlots, 0);
   return entitled > freeSlots
     ? [{ slots: freeSlots, groups: kept.map(nameGroup) }]
     : kept.map((use) => ({ slots: use.idleSlots, groups: [nameGroup(use)] }));
 }
+
+const nameGroup = ({ group, line }: ReservationUse): NamedGroup => ({ group, line });
