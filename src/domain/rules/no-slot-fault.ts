@@ -32,12 +32,12 @@ export function makeNoSlotFault(
   // Floating features have no queue.
   const queue = pool.feature === null ? state.queues.get(pool.product) : undefined;
   const idle = listIdleReservations(state, pool, at);
-  const kept = idle.filter(({ group, acting }) => acting === "keep" && group !== home);
+  const keepingGroups = idle.filter(({ group, acting }) => acting === "keep" && group !== home);
   const isLent = idle.some(({ group, acting }) => group === home && acting === "lend");
   return {
     code: "floating_not_available",
     slots,
-    reserved: splitReserved(kept, freeSlots),
+    reserved: splitReserved(keepingGroups, freeSlots),
     holds,
     waiting: queue?.waitingCount ?? 0,
     // With room, the caller wants a slot of a certain license, which a recall does not free.
@@ -46,12 +46,12 @@ export function makeNoSlotFault(
 }
 
 /** Groups can be entitled to more slots than are free: then it is open which of them gets them. */
-function splitReserved(kept: readonly ReservationUse[], freeSlots: number): ReservedSlots[] {
-  if (freeSlots <= 0 || kept.length === 0) return [];
-  const entitled = kept.reduce((sum, { idleSlots }) => sum + idleSlots, 0);
+function splitReserved(uses: readonly ReservationUse[], freeSlots: number): ReservedSlots[] {
+  if (freeSlots <= 0 || uses.length === 0) return [];
+  const entitled = uses.reduce((sum, { idleSlots }) => sum + idleSlots, 0);
   return entitled > freeSlots
-    ? [{ slots: freeSlots, groups: kept.map(nameGroup) }]
-    : kept.map((use) => ({ slots: use.idleSlots, groups: [nameGroup(use)] }));
+    ? [{ slots: freeSlots, groups: uses.map(nameGroup) }]
+    : uses.map((use) => ({ slots: use.idleSlots, groups: [nameGroup(use)] }));
 }
 
 const nameGroup = ({ group, line }: ReservationUse): NamedGroup => ({ group, line });
