@@ -8,6 +8,7 @@ import type {
   Reservation,
   RulePosition,
 } from "../domain/rules/rule-set.ts";
+import { poolKey } from "../domain/rules/pool-name.ts";
 import { compareTexts } from "./read-groups.ts";
 import type { FindingList } from "./rules-finding.ts";
 import { quoteName } from "./table-reader.ts";
@@ -26,9 +27,6 @@ export function mergeRules(
     (a, b) => compareTexts(a.product, b.product) || compareTexts(a.feature ?? "", b.feature ?? ""),
   );
 }
-
-export const poolKey = ({ product, feature }: Pick<PoolRules, "product" | "feature">): string =>
-  JSON.stringify([product, feature]);
 
 /** All rules of a pool at once: with one after the other, many rules would take too long. */
 function mergePool(rules: readonly PoolRules[], findings: FindingList): PoolRules | null {

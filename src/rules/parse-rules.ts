@@ -1,7 +1,8 @@
 import type { RuleSet } from "../domain/rules/rule-set.ts";
 import { GroupNames } from "./group-names.ts";
 import { RULES_LIMITS } from "./limits.ts";
-import { mergeRules, poolKey } from "./merge-rules.ts";
+import { poolKey } from "../domain/rules/pool-name.ts";
+import { mergeRules } from "./merge-rules.ts";
 import { compareTexts, readGroups } from "./read-groups.ts";
 import { readRule } from "./read-rule.ts";
 import { FindingList, type RulesFinding } from "./rules-finding.ts";

@@ -1,6 +1,7 @@
 import { makeDecision, type Decision } from "../decision.ts";
 import type { Event } from "../event.ts";
 import type { Result } from "../result.ts";
+import { hasRoomFor } from "../rules/judge-claim.ts";
 import type { RuleContext } from "../rule-context.ts";
 import { countFreeSlots, listGrantingLicenses } from "../slots/free-slots.ts";
 import type { License, State } from "../state.ts";
@@ -9,7 +10,6 @@ import type { QueuedPlace } from "./place.ts";
 import type { Queue } from "./queue.ts";
 import {
   findBlockingRule,
-  hasRoom,
   listHomesWithIdleSlots,
   takeFallenLimits,
   watchLimit,
@@ -125,11 +125,12 @@ function findNextGrant(
   for (const key of takeFallenLimits(state, queue.product, at)) queue.open(key);
   const total = free.reduce((sum, { slots }) => sum + slots, 0);
   const idleHomes = listHomesWithIdleSlots(state, queue.product, at);
+  const pool = { product: queue.product, feature: null };
   const candidates: Candidate[] = [];
   for (const lane of queue.lanes) {
     const { licenseId, home } = lane;
     const license = free.find(({ id }) => licenseId === null || id === licenseId);
-    if (license === undefined || !hasRoom(state, queue.product, home, total, at)) continue;
+    if (license === undefined || !hasRoomFor(state, pool, home, total, at)) continue;
     const isAtHome = home !== null && idleHomes.has(home);
     candidates.push({ lane, isAtHome, license: license.id });
   }

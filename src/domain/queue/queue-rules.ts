@@ -1,9 +1,6 @@
-import type { Fault } from "../fault.ts";
 import {
-  checkDenied,
-  findBlockingLimit,
+  findReachedLimit,
   findRuledPool,
-  hasRoomFor,
   listIdleReservations,
   makeLimitFault,
   type Claim,
@@ -26,8 +23,6 @@ type RulesState = Pick<State, "rules" | "products"> & {
 };
 
 /** Floating features have no queue: all rules here are those of the product itself. */
-const claimOf = (product: string, facts: CallerFacts): Claim => ({ product, feature: null, facts });
-
 const findRules = (state: RulesState, product: string): CompiledPool | null =>
   state.rulesIndex.findRules(state, product, null);
 
@@ -65,14 +60,6 @@ function findDeparture(
   return isDenied ? "denied" : null;
 }
 
-/** The refusal of a user whom the rules allow no slot of the product; null: they do. */
-export const checkAdmission = (
-  state: State,
-  product: string,
-  facts: CallerFacts,
-  at: Instant,
-): Fault | null => checkDenied(state, claimOf(product, facts), at);
-
 /** The limit of the rules that allows this user no slot now; null: none. */
 export function findBlockingRule(
   state: State,
@@ -80,22 +67,13 @@ export function findBlockingRule(
   place: Pick<Place, "user" | "facts">,
   at: Instant,
 ): BlockingLimit | null {
-  const claim = claimOf(product, factsOfPlace(place));
-  const limit = findBlockingLimit(state, claim, at);
+  const claim: Claim = { product, feature: null, facts: factsOfPlace(place) };
+  const limit = findReachedLimit(state, claim, at);
   const fault = makeLimitFault(limit, claim);
   return limit === null || fault === null
     ? null
     : { key: limit.key, isRule: true, fault, wakeAt: null };
 }
-
-/** Whether a user of this home may have one of the free slots of the product: reservations. */
-export const hasRoom = (
-  state: State,
-  product: string,
-  home: string | null,
-  free: number,
-  at: Instant,
-): boolean => hasRoomFor(state, { product, feature: null }, home, free, at);
 
 /** The reserved groups that use fewer slots than are reserved for them. */
 export const listHomesWithIdleSlots = (

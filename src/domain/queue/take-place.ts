@@ -7,11 +7,12 @@ import type { LicenseSelector } from "../licenses/licenses.ts";
 import { limits } from "../limits.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
+import { checkAdmission } from "../rules/judge-claim.ts";
 import { findHeldSlot } from "../slots/slots.ts";
 import type { State } from "../state.ts";
 import { findPlace } from "./holds.ts";
 import type { PlaceFacts, QueuedPlace } from "./place.ts";
-import { checkAdmission, computeStanding, findQueueRules } from "./queue-rules.ts";
+import { computeStanding, findQueueRules } from "./queue-rules.ts";
 
 /** A user waits for a slot, after a claim was refused because none may be granted now. */
 export interface TakePlace extends LicenseSelector {
@@ -47,7 +48,7 @@ export function decideTakePlace(
   if (!valid.ok) return valid;
   const product = command.product ?? valid.value[0]?.terms.product ?? "";
   const { at } = context;
-  const denial = checkAdmission(state, product, { user, ...facts }, at);
+  const denial = checkAdmission(state, { product, feature: null, facts: { user, ...facts } }, at);
   if (denial !== null) return err(denial);
 
   const known = findPlace(state, product, user);

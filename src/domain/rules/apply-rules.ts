@@ -3,7 +3,8 @@ import type { Fault, OverReservedPool } from "../fault.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { State } from "../state.ts";
-import type { PoolRules, RuleSet } from "./rule-set.ts";
+import type { PoolName } from "./pool-name.ts";
+import type { RuleSet } from "./rule-set.ts";
 
 export interface ApplyRules {
   readonly type: "ApplyRules";
@@ -47,10 +48,7 @@ export function findOverReserved(state: State, rules: RuleSet): OverReservedPool
 }
 
 /** The slots of all installed licenses, also of those that grant nothing today. */
-function countLicensedSlots(
-  { products }: State,
-  { product, feature }: Pick<PoolRules, "product" | "feature">,
-): number {
+function countLicensedSlots({ products }: State, { product, feature }: PoolName): number {
   let sum = 0;
   for (const { terms, features } of products.get(product) ?? []) {
     sum += feature === null ? terms.slots : (features.get(feature)?.terms.floating?.slots ?? 0);

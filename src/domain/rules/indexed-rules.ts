@@ -17,7 +17,7 @@ export interface HolderPool {
 }
 
 /** A granted slot that its user has not collected yet. */
-export interface Hold {
+export interface CountedHold {
   readonly product: string;
   readonly license: number;
   readonly facts: CallerFacts;
@@ -53,7 +53,7 @@ export class IndexedRules {
   constructor(
     compiled: CompiledRules,
     { products }: Licenses,
-    holds: Iterable<Hold>,
+    holds: Iterable<CountedHold>,
     at: Instant,
     fallen: FallenCounters,
   ) {
@@ -113,11 +113,11 @@ export class IndexedRules {
     this.#findCounting(pool, holder)?.remove(factsOfHolder(holder));
   }
 
-  addHold({ product, facts }: Hold): void {
+  addHold({ product, facts }: CountedHold): void {
     this.#find(product, null)?.add(facts);
   }
 
-  removeHold({ product, facts }: Hold): void {
+  removeHold({ product, facts }: CountedHold): void {
     this.#find(product, null)?.remove(facts);
   }
 

@@ -2,17 +2,11 @@ import type { CappedFault, Fault } from "../fault.ts";
 import type { State } from "../state.ts";
 import type { Instant } from "../time.ts";
 import type { Shares } from "./compiled-rules.ts";
+import type { PoolName } from "./pool-name.ts";
 import { counterKey } from "./pool-use.ts";
 import { recallKey } from "./recall.ts";
 import type { CallerFacts, Limit, Reservation } from "./rule-set.ts";
 import type { RuledPool } from "./rules-index.ts";
-
-/** A pool of slots: those of a product, or of one of its floating features. */
-export interface PoolName {
-  readonly product: string;
-  /** Null: the slots of the product itself. */
-  readonly feature: string | null;
-}
 
 /** A caller who wants one more slot. */
 export interface Claim extends PoolName {
@@ -20,7 +14,7 @@ export interface Claim extends PoolName {
 }
 
 /** A limit that a claim would exceed. */
-export interface BlockingLimit extends Limit {
+export interface ReachedLimit extends Limit {
   readonly kind: "each_user" | "each_host" | "group";
   /** The person, the host, or the group. */
   readonly name: string;
@@ -57,23 +51,23 @@ export function checkClaim(
   const ruled = findRuledPool(state, claim, at);
   if (ruled === null) return null;
   return (
-    checkAdmission(ruled, claim) ?? makeLimitFault(findLimit(ruled, claim, state, ownHold), claim)
+    judgeAdmission(ruled, claim) ?? makeLimitFault(findLimit(ruled, claim, state, ownHold), claim)
   );
 }
 
 /** Deny and `allow_only`: what no waiting changes. */
-export function checkDenied(state: State, claim: Claim, at: Instant): Fault | null {
+export function checkAdmission(state: State, claim: Claim, at: Instant): Fault | null {
   const ruled = findRuledPool(state, claim, at);
-  return ruled === null ? null : checkAdmission(ruled, claim);
+  return ruled === null ? null : judgeAdmission(ruled, claim);
 }
 
 /** The first limit that the claim would exceed; null: none. */
-export function findBlockingLimit(
+export function findReachedLimit(
   state: State,
   claim: Claim,
   at: Instant,
   ownHold: number | null = null,
-): BlockingLimit | null {
+): ReachedLimit | null {
   const ruled = findRuledPool(state, claim, at);
   return ruled === null ? null : findLimit(ruled, claim, state, ownHold);
 }
@@ -194,7 +188,7 @@ const isRecalled = (state: State, pool: PoolName, group: string, at: Instant): b
   return recall !== undefined && at < recall.until;
 };
 
-function checkAdmission({ pool }: RuledPool, { product, feature, facts }: Claim): Fault | null {
+function judgeAdmission({ pool }: RuledPool, { product, feature, facts }: Claim): Fault | null {
   const denied = pool.findDeny(facts);
   if (denied !== null) {
     const { group, line } = denied;
@@ -210,7 +204,7 @@ function findLimit(
   { facts }: Claim,
   { rulesIndex }: State,
   ownHold: number | null,
-): BlockingLimit | null {
+): ReachedLimit | null {
   const { eachUser, eachHost, groupLimits } = pool.rules;
   if (eachUser === null && eachHost === null && groupLimits.length === 0) return null;
   const hold = ownHold === null ? null : rulesIndex.findHold(ownHold);
@@ -218,16 +212,16 @@ function findLimit(
   const { person, host, limitGroups } = pool.sharesOf(facts);
   if (eachUser !== null && person !== null) {
     if (isReached(use.byPerson(person), ownShares.person === person, eachUser))
-      return makeBlockingLimit("each_user", person, eachUser);
+      return makeReachedLimit("each_user", person, eachUser);
   }
   if (eachHost !== null && host !== null) {
     if (isReached(use.byHost(host), ownShares.host === host, eachHost))
-      return makeBlockingLimit("each_host", host, eachHost);
+      return makeReachedLimit("each_host", host, eachHost);
   }
   for (const limit of limitGroups) {
     const isOwn = ownShares.limitGroups.some(({ group }) => group === limit.group);
     if (isReached(use.byGroup(limit.group), isOwn, limit))
-      return makeBlockingLimit("group", limit.group, limit);
+      return makeReachedLimit("group", limit.group, limit);
   }
   return null;
 }
@@ -235,14 +229,14 @@ function findLimit(
 const isReached = (count: number, isOwn: boolean, { slots }: Limit): boolean =>
   count - (isOwn ? 1 : 0) >= slots;
 
-const makeBlockingLimit = (
-  kind: BlockingLimit["kind"],
+const makeReachedLimit = (
+  kind: ReachedLimit["kind"],
   name: string,
   { slots, line }: Limit,
-): BlockingLimit => ({ kind, name, slots, line, key: counterKey(kind, name) });
+): ReachedLimit => ({ kind, name, slots, line, key: counterKey(kind, name) });
 
 export function makeLimitFault(
-  limit: BlockingLimit | null,
+  limit: ReachedLimit | null,
   { product, feature }: Claim,
 ): CappedFault | null {
   if (limit === null) return null;

@@ -1,10 +1,8 @@
 import { MINUTE, type Instant } from "../time.ts";
+import type { PoolName } from "./pool-name.ts";
 
 /** A lent reservation that acts as `keep`, because a member was refused. */
-export interface Recall {
-  readonly product: string;
-  /** Null: the slots of the product itself. */
-  readonly feature: string | null;
+export interface Recall extends PoolName {
   readonly group: string;
   readonly at: Instant;
   readonly until: Instant;

@@ -1,3 +1,5 @@
+import type { PoolName } from "./pool-name.ts";
+
 /**
  * The site's rules of sharing: who may have a slot, and how many. They can only narrow what a
  * license grants. A rule set is plain data: it is in the journal, in `state.json`, and in backups.
@@ -26,10 +28,7 @@ export interface Group {
 }
 
 /** The rules for the slots of a product, or for those of one of its floating features. */
-export interface PoolRules {
-  readonly product: string;
-  /** Null: the slots of the product itself. */
-  readonly feature: string | null;
+export interface PoolRules extends PoolName {
   readonly deny: readonly NamedGroup[];
   /** Null: everybody who is not denied. */
   readonly allowOnly: readonly NamedGroup[] | null;

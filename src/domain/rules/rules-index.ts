@@ -3,7 +3,7 @@ import { CompiledRules, type CompiledPool } from "./compiled-rules.ts";
 import { FallenCounters } from "./fallen-counters.ts";
 import {
   IndexedRules,
-  type Hold,
+  type CountedHold,
   type Holder,
   type HolderPool,
   type Licenses,
@@ -30,7 +30,7 @@ export interface RulesSource extends Licenses {
 export class RulesIndex {
   /** For users who wait until a counter falls. */
   readonly fallen = new FallenCounters();
-  readonly #holds = new Map<number, Hold>();
+  readonly #holds = new Map<number, CountedHold>();
   #compiled: CompiledRules | null = null;
   #active: IndexedRules | null = null;
   #prepared: { readonly digest: string; readonly indexed: IndexedRules } | null = null;
@@ -125,7 +125,7 @@ export class RulesIndex {
     return end <= this.#latestCursor;
   }
 
-  addHold(place: number, hold: Hold): void {
+  addHold(place: number, hold: CountedHold): void {
     this.#holds.set(place, hold);
     this.#active?.addHold(hold);
     this.#prepared?.indexed.addHold(hold);
@@ -139,7 +139,7 @@ export class RulesIndex {
     this.#prepared?.indexed.removeHold(hold);
   }
 
-  findHold(place: number): Hold | null {
+  findHold(place: number): CountedHold | null {
     return this.#holds.get(place) ?? null;
   }
 

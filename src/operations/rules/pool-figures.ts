@@ -1,13 +1,11 @@
 import { countHolds } from "../../domain/queue/holds.ts";
 import { listReservations } from "../../domain/rules/judge-claim.ts";
-import type { PoolRules, RuleSet } from "../../domain/rules/rule-set.ts";
+import type { Holder } from "../../domain/rules/indexed-rules.ts";
+import { poolKey, type PoolName } from "../../domain/rules/pool-name.ts";
+import type { RuleSet } from "../../domain/rules/rule-set.ts";
 import { countSlotsInUse, type SlotPool } from "../../domain/slots/pool.ts";
-import type { FeatureRegistration, Registration } from "../../domain/slots/registration.ts";
 import type { License, State } from "../../domain/state.ts";
 import type { Instant } from "../../domain/time.ts";
-
-export type Holder = Registration | FeatureRegistration;
-export type PoolName = Pick<PoolRules, "product" | "feature">;
 
 export interface ReservedSlots {
   readonly reserved: number;
@@ -43,7 +41,7 @@ export const readPoolFigures = (
 function listPools(rules: RuleSet, applied: RuleSet | null): readonly PoolName[] {
   const pools = new Map<string, PoolName>();
   for (const { product, feature } of [...rules.pools, ...(applied?.pools ?? [])]) {
-    pools.set(JSON.stringify([product, feature]), { product, feature });
+    pools.set(poolKey({ product, feature }), { product, feature });
   }
   return [...pools.values()];
 }

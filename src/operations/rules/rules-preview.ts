@@ -6,6 +6,8 @@ import {
   type Shares,
 } from "../../domain/rules/compiled-rules.ts";
 import { FallenCounters } from "../../domain/rules/fallen-counters.ts";
+import type { Holder } from "../../domain/rules/indexed-rules.ts";
+import type { PoolName } from "../../domain/rules/pool-name.ts";
 import { PoolCounters } from "../../domain/rules/pool-use.ts";
 import type { CallerFacts, PoolRules, RuleSet } from "../../domain/rules/rule-set.ts";
 import type { SlotPool } from "../../domain/slots/pool.ts";
@@ -15,13 +17,7 @@ import {
   repeatBetweenRequests,
   runBetweenRequests,
 } from "../../platform/schedule/yield-to-requests.ts";
-import {
-  listSlotPools,
-  type Holder,
-  type PoolFigures,
-  type PoolName,
-  type ReservedSlots,
-} from "./pool-figures.ts";
+import { listSlotPools, type PoolFigures, type ReservedSlots } from "./pool-figures.ts";
 
 /** What other rules would change for those who hold or wait for a slot now. */
 export interface PoolPreview {

@@ -10,7 +10,7 @@ import type {
 import { ImportedPools, readFeatureName } from "./imported-pools.ts";
 import { describeDifferences } from "./import-notes.ts";
 import { readOptionsFile, type OptionsLine } from "./options-lines.ts";
-import { explainKeyword, FORMS, NoEquivalent, readCount } from "./option-forms.ts";
+import { explainKeyword, FORMS, NoEquivalent, parseCount } from "./option-forms.ts";
 import { requireProduct, restrictPool } from "./restrict-pool.ts";
 import { writeToml } from "./write-toml.ts";
 
@@ -130,7 +130,7 @@ class Conversion {
     const [, name, text, ...rest] = line.words;
     const form = FORMS[keyword] ?? "";
     if (name === undefined || text === undefined) throw new NoEquivalent(`expected ${form}`);
-    const count = readCount(text, form);
+    const count = parseCount(text, form);
     const source = readFeatureName(name);
     const pool = this.#findPool(source);
     requireProduct(pool, keyword);
@@ -152,7 +152,7 @@ class Conversion {
     const words = hasCount ? line.words.slice(2) : line.words.slice(1);
     const [name] = words;
     if (name === undefined) throw new NoEquivalent(`expected ${form}`);
-    const slots = hasCount ? readCount(line.words[1] ?? "", form) : 0;
+    const slots = hasCount ? parseCount(line.words[1] ?? "", form) : 0;
     const source = readFeatureName(name);
     const pool = this.#findPool(source);
     if (keyword.endsWith("_BORROW")) requireProduct(pool, keyword);

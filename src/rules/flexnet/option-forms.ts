@@ -17,7 +17,7 @@ export const FORMS: Readonly<Record<string, string>> = {
   BORROW_LOWWATER: "BORROW_LOWWATER feature number",
 };
 
-export function readCount(text: string, form: string): number {
+export function parseCount(text: string, form: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new NoEquivalent(`expected ${form}`);
   return Number(text);
 }

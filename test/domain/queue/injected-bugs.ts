@@ -22,7 +22,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
   {
     name: "a slot that is kept for a group is given to a waiting user of another group",
     in: "findNextGrant",
-    find: "!hasRoom($state, $product, $home, $total, $at)",
+    find: "!hasRoomFor($state, $pool, $home, $total, $at)",
     replace: "false",
   },
   {
