@@ -3,6 +3,7 @@
 import { expect, onTestFinished } from "bun:test";
 import { join } from "node:path";
 import type { Static } from "@sinclair/typebox";
+import type { SlotCaps } from "../../src/domain/rule-context.ts";
 import type { Terms } from "../../src/domain/licenses/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { createApp } from "../../src/http/app.ts";
@@ -84,6 +85,8 @@ export interface ApplianceOptions {
   readonly contactClock?: () => number;
   /** MiB per hour that one address may add to the audit log; default: no limit. */
   readonly auditBudget?: number;
+  /** Default: no limit. */
+  readonly slotCaps?: SlotCaps;
 }
 
 const MACHINE: readonly HardwareComponent[] = [
@@ -106,6 +109,7 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     hardware: options.components ?? MACHINE,
     ...(options.contactClock && { contactClock: options.contactClock }),
     auditBudget: () => options.auditBudget ?? 0,
+    caps: () => options.slotCaps ?? { perUser: null, perPeer: null },
     checkpoint: (dataFolder, open) => checkpointWithUsage(realDisk, dataFolder, open),
     onFatal: () => {},
   });

@@ -9,6 +9,8 @@ export class Queues {
   readonly #byPerson = new Map<string, number>();
   /** Holds by the address that slots are capped by. */
   readonly #holdsByPeer = new Map<string, number>();
+  /** Products with places under a cap that may allow more. */
+  #withOpenedCaps = new Set<string>();
 
   /** The number of products that have places. */
   get size(): number {
@@ -42,6 +44,13 @@ export class Queues {
     return count;
   }
 
+  /** The products whose places a cap of the settings may allow a slot since the last call. */
+  takeOpenedCaps(): ReadonlySet<string> {
+    const products = this.#withOpenedCaps;
+    if (products.size > 0) this.#withOpenedCaps = new Set();
+    return products;
+  }
+
   // Only for the code in evolve/.
 
   add(product: string, place: Place, standing: Standing): void {
@@ -73,6 +82,7 @@ export class Queues {
       if (!queue.hasParked) continue;
       queue.open(userCapKey(user));
       queue.open(peerCapKey(peer));
+      this.#withOpenedCaps.add(queue.product);
     }
   }
 

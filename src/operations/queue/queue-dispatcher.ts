@@ -159,6 +159,8 @@ export class QueueDispatcher implements StoreObserver {
     }
     if (isPlaceEvent(event)) this.#changeCount += 1;
     for (const product of listProducts(event, state)) this.#changed.add(product);
+    // A slot of any product counts for the caps of the settings.
+    for (const product of state.queues.takeOpenedCaps()) this.#changed.add(product);
     this.#planStep();
   }
 

@@ -1,9 +1,8 @@
 import type { Event } from "../../domain/event.ts";
 import type { State } from "../../domain/state.ts";
 
-/** After these events no user can get a slot who could not get it before. */
+/** After these events no user can get a slot that it could not get before. */
 const IRRELEVANT_EVENTS: ReadonlySet<Event["type"]> = new Set<Event["type"]>([
-  "SlotRenewed",
   "ContactChanged",
   "FeatureTaken",
   "FeatureRenewed",
@@ -18,7 +17,11 @@ const IRRELEVANT_EVENTS: ReadonlySet<Event["type"]> = new Set<Event["type"]>([
 ]);
 
 /** Whether a waiting user may get a slot after this event that it could not get before. */
-export const canFreeSlot = ({ type }: Event): boolean => !IRRELEVANT_EVENTS.has(type);
+export const canFreeSlot = (event: Event): boolean =>
+  event.type === "SlotRenewed"
+    ? // A holder at another address leaves the cap of the address before.
+      event.contact !== undefined
+    : !IRRELEVANT_EVENTS.has(event.type);
 
 /** Whether the event is about a place in a queue. */
 export const isPlaceEvent = ({ type }: Event): boolean =>

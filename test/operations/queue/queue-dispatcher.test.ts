@@ -57,6 +57,27 @@ describe("the timer of the queue", () => {
   });
 });
 
+describe("a user under a cap of the settings gets a free slot", () => {
+  const licenses = { 1: { slots: 2 }, 2: { product: "viz", slots: 2 } };
+
+  test("when it releases its slot of another product", async () => {
+    const site = await openAppliance({ licenses, slotCaps: { perUser: 1, perPeer: null } });
+    expectOk(await site.register({ product: "viz", user: "ada" }));
+    expect((await claim(site, "ada", 0))[0].status).toBe(400);
+    expectOk(await site.unregister({ product: "viz", user: "ada" }));
+    expect(countHeld(site)).toBe(1);
+  });
+
+  test("when another user of its address continues at another address", async () => {
+    const site = await openAppliance({ licenses, slotCaps: { perUser: null, perPeer: 1 } });
+    expectOk(await claim(site, "zoe"));
+    expect((await claim(site, "ada", 0))[0].status).toBe(400);
+    site.peer = "10.0.0.2";
+    expectOk(await claim(site, "zoe"));
+    expect(countHeld(site)).toBe(1);
+  });
+});
+
 describe("a license with more slots than are given in one step", () => {
   const USERS = Array.from({ length: 450 }, (_, index) => `user-${index}`);
 
