@@ -195,6 +195,6 @@ function productOf(event: Event, products: Products): string | null {
   if (event.type === "RequestMade") return event.request.product;
   if (event.type === "RequestCancelled") return event.product;
   if (event.type === "RefusalsCounted" || event.type === "EpisodeEnded") return event.product;
-  if ("place" in event) return event.product;
+  if ("place" in event || event.type === "ReservationRecalled") return event.product;
   return "license" in event ? (products.get(event.license) ?? null) : null;
 }

@@ -37,6 +37,7 @@ import {
   openSiteWithHistory,
   restoreTo,
 } from "../support/backup-site.ts";
+import { applyRules, group, poolRules, reserve, ruleSet } from "../support/rule-sets.ts";
 import { countTurns } from "../support/event-loop.ts";
 import { writeLongAuditLog } from "../support/long-audit-log.ts";
 import { writeMonths } from "../support/audit-months.ts";
@@ -289,6 +290,23 @@ test("AuditLogReader loses no event to checkpoints while it reads a page", async
     expect(pages).toEqual([[expect.objectContaining({ seq: 2, part: 0, product: "cad" })]]);
   }
   expect(checkpoints).toBeGreaterThan(1);
+});
+
+test("AuditLogReader shows a recalled reservation with its product", async () => {
+  const site = await openLicensedSite();
+  const pool = poolRules("cad", { reservations: [reserve("sim", 1, "lend")] });
+  await transactOrThrow(site.store, applyRules(ruleSet([group("sim")], pool)));
+  const recall = {
+    type: "RecallReservation",
+    product: "cad",
+    feature: null,
+    group: "sim",
+  } as const;
+  await transactOrThrow(site.store, recall);
+  const filter = { ...ANY, types: new Set(["ReservationRecalled"]) };
+  expect(await readAllPages(site.store, 10, filter)).toEqual([
+    expect.objectContaining({ product: "cad" }),
+  ]);
 });
 
 test("AuditLogReader ends at months that were removed between two pages, and shows all newer ones", async () => {
