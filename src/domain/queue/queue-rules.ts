@@ -56,8 +56,7 @@ function findDeparture(
   const isGone =
     licenseId === null ? licenses.length === 0 : !licenses.some(({ id }) => id === licenseId);
   if (isGone) return "license_gone";
-  const isDenied = pool !== null && (pool.findDeny(facts) !== null || pool.isLeftOut(facts));
-  return isDenied ? "denied" : null;
+  return pool?.findDenial(facts) == null ? null : "denied";
 }
 
 /** The limit of the rules that allows this user no slot now; null: none. */
@@ -87,13 +86,13 @@ export const listHomesWithIdleSlots = (
 
 /** The counter of this limit is reported once, when it falls. */
 export const watchLimit = ({ rulesIndex }: State, product: string, key: string): void =>
-  rulesIndex.fallen.watch(product, key);
+  rulesIndex.fallenCounters.watch(product, key);
 
 /** The keys of the limits whose counters fell since the last call. */
 export function takeFallenLimits(state: State, product: string, at: Instant): readonly string[] {
   // Counts the slots that ended by now.
   findRuledPool(state, { product, feature: null }, at);
-  return state.rulesIndex.fallen.take(product);
+  return state.rulesIndex.fallenCounters.take(product);
 }
 
 /** The first group of `priority` that the user belongs to; null: none. */

@@ -6,47 +6,37 @@ import type {
   NamedGroup,
   PoolRules,
   Reservation,
+  RulePosition,
   RuleSet,
 } from "./rule-set.ts";
 
 /** The rules of one pool, with look-ups by the groups of a caller. */
 export class CompiledPool {
   readonly rules: PoolRules;
-  readonly #deny: ReadonlyMap<string, NamedGroup>;
-  readonly #allowOnly: ReadonlyMap<string, NamedGroup> | null;
-  readonly #borrowDeny: ReadonlyMap<string, NamedGroup>;
-  readonly #borrowAllowOnly: ReadonlyMap<string, NamedGroup> | null;
+  readonly #admission: Admission;
+  readonly #borrowAdmission: Admission;
   readonly #limits: ReadonlyMap<string, GroupLimit>;
   readonly #reservations: ReadonlyMap<string, Reservation>;
   readonly #matcher: GroupMatcher;
 
   constructor(rules: PoolRules, matcher: GroupMatcher) {
-    const { deny, allowOnly, groupLimits, reservations, borrow } = rules;
+    const { groupLimits, reservations, borrow } = rules;
     this.rules = rules;
     this.#matcher = matcher;
-    this.#deny = byGroup(deny);
-    this.#allowOnly = allowOnly && byGroup(allowOnly);
-    this.#borrowDeny = byGroup(borrow?.deny ?? []);
-    this.#borrowAllowOnly = borrow?.allowOnly == null ? null : byGroup(borrow.allowOnly);
+    this.#admission = compileAdmission(rules);
+    this.#borrowAdmission = compileAdmission(borrow ?? ALL_ADMITTED);
     this.#limits = byGroup(groupLimits);
     this.#reservations = byGroup(reservations);
   }
 
-  findDeny(facts: CallerFacts): NamedGroup | null {
-    return this.#findFirst(this.#deny, facts);
+  /** Why the caller may have no slot, whatever is free; null: it may. */
+  findDenial(facts: CallerFacts): Denial | null {
+    return this.#findDenial(this.#admission, facts);
   }
 
-  /** Whether `allow_only` is written and names none of the caller's groups. */
-  isLeftOut(facts: CallerFacts): boolean {
-    return this.#allowOnly !== null && this.#findFirst(this.#allowOnly, facts) === null;
-  }
-
-  findBorrowDeny(facts: CallerFacts): NamedGroup | null {
-    return this.#findFirst(this.#borrowDeny, facts);
-  }
-
-  isLeftOutOfBorrowing(facts: CallerFacts): boolean {
-    return this.#borrowAllowOnly !== null && this.#findFirst(this.#borrowAllowOnly, facts) === null;
+  /** Why the caller may not borrow; null: it may. */
+  findBorrowDenial(facts: CallerFacts): Denial | null {
+    return this.#findDenial(this.#borrowAdmission, facts);
   }
 
   /** The reserved group that the caller belongs to: the first by name. Null: none. */
@@ -86,6 +76,13 @@ export class CompiledPool {
     };
   }
 
+  #findDenial({ deny, allowOnly, allowOnlyLine }: Admission, facts: CallerFacts): Denial | null {
+    const denied = this.#findFirst(deny, facts);
+    if (denied !== null) return { rule: "deny", group: denied.group, line: denied.line };
+    if (allowOnly === null || this.#findFirst(allowOnly, facts) !== null) return null;
+    return { rule: "allow_only", group: null, line: allowOnlyLine };
+  }
+
   /** The first by name of the caller's groups that have an entry. */
   #findFirst<T extends NamedGroup>(entries: ReadonlyMap<string, T>, facts: CallerFacts): T | null {
     if (entries.size === 0) return null;
@@ -96,6 +93,32 @@ export class CompiledPool {
     }
     return first;
   }
+}
+
+/** The groups of `deny` and of `allow_only`. */
+interface Admission {
+  readonly deny: ReadonlyMap<string, NamedGroup>;
+  /** Null: everybody who is not denied. */
+  readonly allowOnly: ReadonlyMap<string, NamedGroup> | null;
+  /** The first line of `allow_only`: a caller that it leaves out is in no group to name. */
+  readonly allowOnlyLine: number;
+}
+
+type AdmissionRules = Pick<PoolRules, "deny" | "allowOnly">;
+
+const ALL_ADMITTED: AdmissionRules = { deny: [], allowOnly: null };
+
+const compileAdmission = ({ deny, allowOnly }: AdmissionRules): Admission => ({
+  deny: byGroup(deny),
+  allowOnly: allowOnly && byGroup(allowOnly),
+  allowOnlyLine: allowOnly?.map(({ line }) => line).toSorted((a, b) => a - b)[0] ?? 0,
+});
+
+/** A rule that refuses a caller, whatever is free. */
+export interface Denial extends RulePosition {
+  readonly rule: "deny" | "allow_only";
+  /** The denied group; null: the caller is in none of the groups of `allow_only`. */
+  readonly group: string | null;
 }
 
 /** The counters that one slot is part of; null: no rule needs this one. */

@@ -4,26 +4,15 @@ import type { RuleContext } from "../rule-context.ts";
 import type { State } from "../state.ts";
 import type { Instant } from "../time.ts";
 import { findRuledPool, type Claim } from "./judge-claim.ts";
-import type { HourLimit, Limit, RulePosition } from "./rule-set.ts";
+import type { HourLimit, Limit } from "./rule-set.ts";
 
 /** Whether the rules let this caller borrow at all; null: they do. */
 export function checkBorrowClaim(state: State, claim: Claim, at: Instant): Fault | null {
-  const pool = findRuledPool(state, claim, at)?.pool;
-  if (pool?.rules.borrow == null) return null;
   const { product, feature, facts } = claim;
-  const denied = pool.findBorrowDeny(facts);
-  const position: RulePosition | null =
-    denied ??
-    (pool.isLeftOutOfBorrowing(facts) ? (pool.rules.borrow.allowOnly?.[0] ?? null) : null);
-  if (position === null) return null;
-  return {
-    code: "not_allowed_by_rules",
-    rule: denied === null ? "borrow_allow_only" : "borrow_deny",
-    group: denied?.group ?? null,
-    product,
-    feature,
-    line: position.line,
-  };
+  const denial = findRuledPool(state, claim, at)?.pool.findBorrowDenial(facts);
+  if (denial == null) return null;
+  const rule = denial.rule === "deny" ? "borrow_deny" : "borrow_allow_only";
+  return { code: "not_allowed_by_rules", ...denial, rule, product, feature };
 }
 
 /** The longest borrow that the rules allow; null: as the license allows. */

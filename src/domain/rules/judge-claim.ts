@@ -18,7 +18,7 @@ export interface ReachedLimit extends Limit {
   readonly kind: "each_user" | "each_host" | "group";
   /** The person, the host, or the group. */
   readonly name: string;
-  /** The counter to wait for: `state.rulesIndex.fallen` reports it. */
+  /** The counter to wait for: `state.rulesIndex.fallenCounters` reports it. */
   readonly key: string;
 }
 
@@ -189,14 +189,8 @@ const isRecalled = (state: State, pool: PoolName, group: string, at: Instant): b
 };
 
 function judgeAdmission({ pool }: RuledPool, { product, feature, facts }: Claim): Fault | null {
-  const denied = pool.findDeny(facts);
-  if (denied !== null) {
-    const { group, line } = denied;
-    return { code: "not_allowed_by_rules", rule: "deny", group, product, feature, line };
-  }
-  if (!pool.isLeftOut(facts)) return null;
-  const line = pool.rules.allowOnly?.[0]?.line ?? 0;
-  return { code: "not_allowed_by_rules", rule: "allow_only", group: null, product, feature, line };
+  const denial = pool.findDenial(facts);
+  return denial === null ? null : { code: "not_allowed_by_rules", ...denial, product, feature };
 }
 
 function findLimit(

@@ -3,6 +3,7 @@ import { factsOfHolder } from "../../domain/rules/caller-facts.ts";
 import {
   CompiledRules,
   type CompiledPool,
+  type Denial,
   type Shares,
 } from "../../domain/rules/compiled-rules.ts";
 import { FallenCounters } from "../../domain/rules/fallen-counters.ts";
@@ -36,11 +37,8 @@ export interface PoolPreview {
   readonly deniedWaiting: NameList<DeniedName>;
 }
 
-export interface DeniedName {
+export interface DeniedName extends Denial {
   readonly user: string;
-  readonly rule: "deny" | "allow_only";
-  readonly group: string | null;
-  readonly line: number;
 }
 
 export interface OverLimit {
@@ -59,7 +57,7 @@ export interface NameList<T> {
 
 const MAX_NAMES = 100;
 /** Usually a fraction of a millisecond; ten milliseconds if each of them is in 1,000 groups. */
-const HOLDERS_PER_STEP = 50;
+export const HOLDERS_PER_STEP = 50;
 
 class NameCollector<T> {
   readonly #names = new Map<string, T>();
@@ -111,8 +109,8 @@ async function previewPool(
   const overLimit = new NameCollector<OverLimit>();
   await forEachHolder(figures, read, (facts) => {
     counters.add(facts);
-    const denial = findDenial(pool, facts);
-    if (denial !== null) denied.add(facts.user, denial);
+    const denial = pool.findDenial(facts);
+    if (denial !== null) denied.add(facts.user, { user: facts.user, ...denial });
   });
   read((state) => {
     for (const facts of listHolds(state, name)) counters.add(facts);
@@ -183,15 +181,6 @@ function visitSome(
   return null;
 }
 
-function findDenial(pool: CompiledPool, facts: CallerFacts): DeniedName | null {
-  const { user } = facts;
-  const denied = pool.findDeny(facts);
-  if (denied !== null) return { user, rule: "deny", group: denied.group, line: denied.line };
-  if (!pool.isLeftOut(facts)) return null;
-  const line = pool.rules.allowOnly?.[0]?.line ?? 0;
-  return { user, rule: "allow_only", group: null, line };
-}
-
 function listExceeded(
   { eachUser, eachHost }: PoolRules,
   { person, host, limitGroups }: Shares,
@@ -229,8 +218,8 @@ function listDeniedWaiting(
   const denied = new NameCollector<DeniedName>();
   if (feature === null) {
     for (const place of queues.get(product)?.places ?? []) {
-      const denial = findDenial(pool, factsOfPlace(place));
-      if (denial !== null) denied.add(place.user, denial);
+      const denial = pool.findDenial(factsOfPlace(place));
+      if (denial !== null) denied.add(place.user, { user: place.user, ...denial });
     }
   }
   return denied.list();

@@ -19,7 +19,7 @@ import type { Store } from "../../store/store.ts";
 import { flattenResult, type OperationResult } from "../command-runner.ts";
 import { explainClaim, type ExplainedCaller, type Explanation } from "./explain-claim.ts";
 import { readPoolFigures } from "./pool-figures.ts";
-import { previewRules, type PoolPreview } from "./rules-preview.ts";
+import { HOLDERS_PER_STEP, previewRules, type PoolPreview } from "./rules-preview.ts";
 import { collectSiteFacts } from "./site-facts.ts";
 
 type ClientAuth = SiteFacts["clientAuth"];
@@ -55,9 +55,6 @@ interface InspectedRules {
   readonly rules: RuleSet | null;
   readonly findings: readonly RulesFinding[];
 }
-
-/** Usually a fraction of a millisecond; ten milliseconds if each of them is in 1,000 groups. */
-const HOLDERS_PER_STEP = 50;
 
 /** The digest of no rules: that of an empty text. */
 const NO_RULES_DIGEST = sha256("");

@@ -105,6 +105,17 @@ describe("allow_only", () => {
       .refuses(notAllowed("allow_only", null, 1));
   });
 
+  test("names its first line, also if that is not the line of its first group by name", () => {
+    const groups = [
+      { group: "build", line: 9 },
+      { group: "sim", line: 4 },
+    ];
+    ruled(5, { allowOnly: groups })
+      .at(MONDAY)
+      .when(register("bob"))
+      .refuses(notAllowed("allow_only", null, 4));
+  });
+
   test("grants slots to members, and does not count them", () => {
     site.at(MONDAY).when(register("grace.h")).records({ type: "SlotTaken" });
   });
