@@ -81,7 +81,13 @@ export interface State {
   /** Counters for the rules, which follow from the rest of the state. */
   readonly rulesIndex: Pick<
     RulesIndex,
-    "findRules" | "findPool" | "build" | "prepare" | "discardPrepared" | "findHold" | "fallen"
+    | "findRules"
+    | "findPool"
+    | "build"
+    | "prepare"
+    | "discardPrepared"
+    | "findHold"
+    | "fallenCounters"
   >;
 }
 

@@ -145,7 +145,7 @@ function findHome(state: State, product: string, registration: Registration): st
 }
 
 /** The site's rules of sharing, as far as figures depend on them. */
-export interface RulesView {
+export interface RulesSummary {
   readonly digest: string;
   /** Of installed products and their features, in the order of the rules. */
   readonly reservations: readonly PoolReservations[];
@@ -161,7 +161,7 @@ export interface PoolReservations {
 }
 
 /** Null: there are no rules. */
-export function viewRules(state: State, at: Instant): RulesView | null {
+export function summarizeRules(state: State, at: Instant): RulesSummary | null {
   if (state.rules === null) return null;
   const { digest, rules } = state.rules;
   const reservations = rules.pools.flatMap(({ product, feature, reservations: written }) => {

@@ -6,7 +6,12 @@ import {
   type StatementStatus,
 } from "../domain/statements/statement-status.ts";
 import type { Instant } from "../domain/time.ts";
-import { viewLicense, viewRules, type LicenseView, type RulesView } from "../domain/views.ts";
+import {
+  summarizeRules,
+  viewLicense,
+  type LicenseView,
+  type RulesSummary,
+} from "../domain/views.ts";
 import type { StoreHealth as StorageHealth } from "../store/store-health.ts";
 import type { StoreStatus } from "../store/store-options.ts";
 import type { Store } from "../store/store.ts";
@@ -31,7 +36,7 @@ export interface ApplianceOverview {
   readonly sharing: SharingFacts;
   readonly refusals: readonly RefusalTotal[];
   /** Null: there are no rules of sharing. */
-  readonly rules: RulesView | null;
+  readonly rules: RulesSummary | null;
 }
 
 /** What operators see of the appliance: its state, and how its data folder is. */
@@ -59,7 +64,7 @@ export class ApplianceStatus {
         overReserved: state.rules === null ? [] : findOverReserved(state, state.rules.rules),
       },
       refusals: [...state.refusals.values()].toSorted((a, b) => b.count - a.count),
-      rules: viewRules(state, context.at),
+      rules: summarizeRules(state, context.at),
     }));
   }
 

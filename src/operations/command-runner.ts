@@ -103,8 +103,10 @@ export class CommandRunner {
       pendingResult.then((result) => {
         if (!result.ok) {
           this.#countRefusal(command, subject, result.fault);
-          const refuse = isAfterWait ? "refuseAfterWait" : "refuse";
-          if (!isRecorded) this.#demand[refuse](command, result.fault, decision, meter);
+          const { fault } = result;
+          if (isRecorded) return result;
+          if (isAfterWait) this.#demand.refuseAfterWait(command, fault, decision, meter);
+          else this.#demand.refuse(command, fault, decision, meter);
         } else if (this.#demand.hasOpenEpisodes) this.#demand.settle(command, decision.at);
         return result;
       });

@@ -2,7 +2,12 @@ import { describe, expect, test } from "bun:test";
 import type { Terms } from "../../src/domain/licenses/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
-import { viewFeature, viewLicense, viewRegistrations, viewRules } from "../../src/domain/views.ts";
+import {
+  viewFeature,
+  viewLicense,
+  viewRegistrations,
+  summarizeRules,
+} from "../../src/domain/views.ts";
 import {
   justBefore,
   borrow,
@@ -160,7 +165,7 @@ describe("viewRegistrations", () => {
   });
 });
 
-describe("viewRules", () => {
+describe("summarizeRules", () => {
   const sim = group("sim", { users: ["ada"] });
   const other = group("other", { users: ["eve"] });
   const cad = poolRules("cad", { reservations: [reserve("sim", 2), reserve("other", 1, "lend")] });
@@ -171,13 +176,13 @@ describe("viewRules", () => {
   );
 
   test("is null without rules", () => {
-    expect(viewRules(replayEvents([licenseInstalled(1)]), MONDAY)).toBeNull();
+    expect(summarizeRules(replayEvents([licenseInstalled(1)]), MONDAY)).toBeNull();
   });
 
   test("adds up the reservations of installed products, and their idle slots", () => {
     const state = replayEvents([licenseInstalled(1, { slots: 10 })]);
     transact(state, applyRules(rules), contextAt(MONDAY));
-    const reserved = () => viewRules(state, MONDAY)?.reservations;
+    const reserved = () => summarizeRules(state, MONDAY)?.reservations;
     expect(reserved()).toEqual([{ product: "cad", feature: null, reserved: 3, idle: 3 }]);
     transact(state, register("ada"), contextAt(MONDAY));
     transact(state, register("bob"), contextAt(MONDAY));

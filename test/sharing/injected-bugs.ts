@@ -58,7 +58,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
   {
     name: "a parked user does not come back when a counter falls",
     in: "takeFallenLimits",
-    find: "$state.rulesIndex.fallen.take($product)",
+    find: "$state.rulesIndex.fallenCounters.take($product)",
     replace: "[]",
   },
   {

@@ -29,7 +29,7 @@ export interface RulesSource extends Licenses {
  */
 export class RulesIndex {
   /** For users who wait until a counter falls. */
-  readonly fallen = new FallenCounters();
+  readonly fallenCounters = new FallenCounters();
   readonly #holds = new Map<number, CountedHold>();
   #compiled: CompiledRules | null = null;
   #active: IndexedRules | null = null;
@@ -99,7 +99,7 @@ export class RulesIndex {
     if (isPrepared) prepared.indexed.countSome(source, Infinity);
     this.#active = isPrepared ? prepared.indexed : null;
     this.#compiled = this.#active?.compiled ?? null;
-    this.fallen.reportAll();
+    this.fallenCounters.reportAll();
   }
 
   /** All ends changed: everything is counted anew when it is needed. */
@@ -107,7 +107,7 @@ export class RulesIndex {
     this.#active = null;
     this.#prepared = null;
     this.#latestCursor = instant(0);
-    this.fallen.reportAll();
+    this.fallenCounters.reportAll();
   }
 
   addHolder(pool: HolderPool, holder: Holder): void {
@@ -149,6 +149,6 @@ export class RulesIndex {
   }
 
   #begin(source: RulesSource, rules: CompiledRules, at: Instant): IndexedRules {
-    return new IndexedRules(rules, source, this.#holds.values(), at, this.fallen);
+    return new IndexedRules(rules, source, this.#holds.values(), at, this.fallenCounters);
   }
 }

@@ -4,7 +4,7 @@ import type { State } from "../../domain/state.ts";
 import { SECOND, type Instant } from "../../domain/time.ts";
 import { Histogram } from "../../platform/metrics/histogram.ts";
 
-/** Seconds: as long as a heartbeat lasts, a coffee, a meeting, half a day. */
+/** In seconds: up to two hours. */
 const WAIT_BOUNDS = [10, 60, 300, 1_800, 7_200];
 
 /** Why a place ended without a slot. Those that got one are in the histogram of the waits. */

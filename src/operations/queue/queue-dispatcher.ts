@@ -10,7 +10,7 @@ import type { StoreObserver } from "../../store/store-options.ts";
 import { DispatchTimer } from "./dispatch-timer.ts";
 import { PlaceContacts } from "./place-contacts.ts";
 import { canFreeSlot, isPlaceEvent, listProducts } from "./relevant-events.ts";
-import type { Waiting } from "./waiting-request.ts";
+import type { PendingRequest } from "./waiting-request.ts";
 import { WaitingRequests } from "./waiting-requests.ts";
 
 /** So many are decided in a few milliseconds; other requests wait no longer than that. */
@@ -48,9 +48,9 @@ export class QueueDispatcher implements StoreObserver {
   /** Of them, those with more changes than a step has: other requests are served first. */
   readonly #unfinished = new Set<string>();
   /** Requests whose wait ends with another attempt, in the order of the events. */
-  readonly #retries = new Set<Waiting>();
+  readonly #retries = new Set<PendingRequest>();
   /** Requests whose wait ends without one. */
-  readonly #refusals = new Set<Waiting>();
+  readonly #refusals = new Set<PendingRequest>();
   #isStepPlanned = false;
   #isLaterStepPlanned = false;
   #hasStorageFault = false;
@@ -99,7 +99,7 @@ export class QueueDispatcher implements StoreObserver {
   }
 
   /** The time of the request is over. Many may end at once: others are served between them. */
-  endWait(request: Waiting): void {
+  endWait(request: PendingRequest): void {
     this.#retries.add(request);
     this.#planLaterStep();
   }

@@ -23,7 +23,7 @@ import {
   type OwnPlace,
   type WaitingQueue,
 } from "./queue-views.ts";
-import { WaitingRequest, type Waiting } from "./waiting-request.ts";
+import { WaitingRequest, type PendingRequest } from "./waiting-request.ts";
 
 /** More waiting requests than this are answered at once; their places count. */
 const MAX_WAITING_REQUESTS = 20_000;
@@ -246,9 +246,9 @@ export class SlotQueue {
     );
   }
 
-  readonly #onTimeout = (request: Waiting): void => this.#dispatcher.endWait(request);
+  readonly #onTimeout = (request: PendingRequest): void => this.#dispatcher.endWait(request);
 
-  readonly #onEnd = (request: Waiting): void => {
+  readonly #onEnd = (request: PendingRequest): void => {
     this.#dispatcher.requests.remove(request);
     this.#dispatcher.touchPlace(request.product, request.user);
   };

@@ -6,12 +6,12 @@ interface WaitingRequestParts<A> {
   /** Claims the slot; null: it cannot be claimed now. */
   readonly retry: () => A | null;
   /** Its time is over: its wait is to be ended. */
-  readonly onTimeout: (request: Waiting) => void;
-  readonly onEnd: (request: Waiting) => void;
+  readonly onTimeout: (request: PendingRequest) => void;
+  readonly onEnd: (request: PendingRequest) => void;
 }
 
 /** A request that waits for a slot. Each of the calls ends the wait, if it has not ended. */
-export interface Waiting {
+export interface PendingRequest {
   readonly product: string;
   readonly user: string;
   /** With another attempt. */
@@ -24,7 +24,7 @@ export interface Waiting {
  * A request that waits for a slot. There may be thousands of them, so it has few objects: the
  * listener of the signal is the request itself.
  */
-export class WaitingRequest<A> implements Waiting {
+export class WaitingRequest<A> implements PendingRequest {
   readonly #parts: WaitingRequestParts<A>;
   #timer: Timer | null = null;
   #resolve: ((last: A | null) => void) | null = null;

@@ -1,15 +1,15 @@
-import type { Waiting } from "./waiting-request.ts";
+import type { PendingRequest } from "./waiting-request.ts";
 
 /** The requests that wait for a slot, by product and user. A user may have several. */
 export class WaitingRequests {
-  readonly #byProduct = new Map<string, Map<string, readonly Waiting[]>>();
+  readonly #byProduct = new Map<string, Map<string, readonly PendingRequest[]>>();
   #size = 0;
 
   get size(): number {
     return this.#size;
   }
 
-  listOf(product: string, user: string): readonly Waiting[] {
+  listOf(product: string, user: string): readonly PendingRequest[] {
     return this.#byProduct.get(product)?.get(user) ?? [];
   }
 
@@ -17,11 +17,11 @@ export class WaitingRequests {
     return this.listOf(product, user).length > 0;
   }
 
-  listAll(): Waiting[] {
+  listAll(): PendingRequest[] {
     return [...this.#byProduct.values()].flatMap((byUser) => [...byUser.values()].flat());
   }
 
-  add(request: Waiting): void {
+  add(request: PendingRequest): void {
     const { product, user } = request;
     let byUser = this.#byProduct.get(product);
     if (byUser === undefined) this.#byProduct.set(product, (byUser = new Map()));
@@ -29,7 +29,7 @@ export class WaitingRequests {
     this.#size += 1;
   }
 
-  remove(request: Waiting): void {
+  remove(request: PendingRequest): void {
     const { product, user } = request;
     const byUser = this.#byProduct.get(product);
     const before = byUser?.get(user) ?? [];

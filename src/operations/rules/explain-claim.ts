@@ -11,7 +11,8 @@ import { GroupMatcher } from "../../domain/rules/membership.ts";
 import type { CallerFacts } from "../../domain/rules/rule-set.ts";
 import { completeContact } from "../../domain/slots/contact.ts";
 import { countSlotsInUse } from "../../domain/slots/pool.ts";
-import type { State } from "../../domain/state.ts";
+import type { License, State } from "../../domain/state.ts";
+import { isDemandFault } from "../demand/demand-of-command.ts";
 import { listSteps, type ExplainedRule } from "./explain-rules.ts";
 
 /** The caller of a claim that is explained. */
@@ -143,13 +144,11 @@ const contactOf = ({ host, address }: CallerFacts) =>
 const identityOf = ({ login, certificate }: CallerFacts) =>
   login === null && certificate === null ? null : { login, certificate };
 
-const WAITING_CODES = new Set<Fault["code"]>(["floating_not_available", "slots_capped"]);
-
 /** `hasQueue`: floating features have none, and a borrow never waits. */
 const refuse = (fault: Fault, hasQueue: boolean): ExplainedOutcome => ({
   result: "refused",
   fault,
-  canWait: hasQueue && WAITING_CODES.has(fault.code),
+  canWait: hasQueue && isDemandFault(fault),
 });
 
 function countSlots(
@@ -175,7 +174,5 @@ function countSlots(
   return figures;
 }
 
-const slotsOfFeature = ({ features }: Pick<LicenseOf, "features">, feature: string): number =>
+const slotsOfFeature = ({ features }: License, feature: string): number =>
   features.get(feature)?.terms.floating?.slots ?? 0;
-
-type LicenseOf = NonNullable<ReturnType<State["licenses"]["get"]>>;

@@ -1,4 +1,4 @@
-import type { State } from "../../domain/state.ts";
+import type { License, State } from "../../domain/state.ts";
 import type { ProductFacts, SiteFacts } from "../../rules/site-findings.ts";
 
 /** What rules are compared with: the products and features of all installed licenses. */
@@ -10,7 +10,7 @@ export const collectSiteFacts = (
   products: new Map([...products].map(([code, licenses]) => [code, collectProduct(licenses)])),
 });
 
-function collectProduct(licenses: NonNullable<ReturnType<State["products"]["get"]>>): ProductFacts {
+function collectProduct(licenses: readonly License[]): ProductFacts {
   const features = new Map<string, number | null>();
   let slots = 0;
   for (const { terms, features: ofLicense } of licenses) {
