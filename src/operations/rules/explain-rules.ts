@@ -101,6 +101,13 @@ const noHostStep = (line: number): ExplainedRule => ({
   text: "the caller sends no host name, so this limit does not count",
 });
 
+const explainEntry = <P extends RulePosition>(
+  rule: string,
+  entry: P | null,
+  describe: (entry: P) => string,
+): readonly ExplainedRule[] =>
+  entry === null ? [] : [{ rule, line: entry.line, result: "applies", text: describe(entry) }];
+
 function explainBorrow(
   { pool: { rules } }: RuledPool,
   groups: readonly string[],
@@ -108,26 +115,20 @@ function explainBorrow(
   const { borrow } = rules;
   if (borrow === null) return [];
   const { maxHours, maxSlots, keepHome } = borrow;
-  const explain = <P extends RulePosition>(
-    rule: string,
-    entry: P | null,
-    describe: (entry: P) => string,
-  ): ExplainedRule[] =>
-    entry === null ? [] : [{ rule, line: entry.line, result: "applies", text: describe(entry) }];
   return [
     ...explainGroups("borrow.deny", borrow.deny, groups, "refuses"),
     ...explainGroups("borrow.allow_only", borrow.allowOnly ?? [], groups, "passes"),
-    ...explain(
+    ...explainEntry(
       "borrow.max_hours",
       maxHours,
       ({ hours }) => `a borrow lasts at most ${pluralize(hours, "hour")}`,
     ),
-    ...explain(
+    ...explainEntry(
       "borrow.max_slots",
       maxSlots,
       ({ slots }) => `at most ${pluralize(slots, "slot")} can be borrowed at once`,
     ),
-    ...explain(
+    ...explainEntry(
       "borrow.keep_home",
       keepHome,
       ({ slots }) => `${pluralize(slots, "slot")} cannot be borrowed`,
