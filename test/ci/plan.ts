@@ -24,7 +24,7 @@ const NO_SOURCES = [...DOCUMENTS, OTHER_TESTS];
 
 /** Operations that open, copy and replace data folders, and those that write files themselves. */
 const FOLDER_OPERATIONS =
-  "folder/|wire.ts|identity.ts|cloud-credentials.ts|access-control.ts|access/access-list.ts|" +
+  "folder/|access/|wire.ts|identity.ts|cloud-credentials.ts|access-control.ts|" +
   "audit-maintenance.ts|usage/";
 
 const OTHER_OPERATIONS = new RegExp(`^src/operations/(?!${FOLDER_OPERATIONS})`);
