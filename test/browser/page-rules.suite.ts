@@ -286,6 +286,25 @@ TIMEOUT cad_base 3600
   });
 });
 
+test("a FlexNet option for a part of the licenses is converted only with a product", async () => {
+  const { page, editor, button } = await openRules();
+  await button("Import FlexNet options…").click();
+  const dialog = page.getByRole("dialog");
+  const buffer = Buffer.from("MAX 2 CAD USER ALL_USERS\nMAX 1 CAD:VERSION=2.0 USER ALL_USERS\n");
+  await dialog
+    .getByLabel("Choose an options file")
+    .setInputFiles({ name: "vendor.opt", mimeType: "", buffer });
+  await dialog.getByText("1 option is converted, 1 option has no equivalent.").waitFor();
+  const field = dialog.getByLabel("Product of CAD:VERSION=2.0");
+  expect(await field.inputValue()).toBe("");
+  await dialog.getByText("Empty: its lines are not converted.").waitFor();
+  await field.fill("CAD");
+  await dialog.getByText("2 options are converted, 0 options have no equivalent.").waitFor();
+  await field.fill("");
+  await dialog.getByRole("button", { name: "Use these rules" }).click();
+  expect(await editor.inputValue()).toContain("limit = { each_user = 2 }");
+});
+
 describe("the explanation for a person", () => {
   test("names the rule that refuses, its line and what the caller reads", async () => {
     await putRules(DENY);

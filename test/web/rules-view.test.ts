@@ -53,8 +53,12 @@ describe("the product that a FlexNet feature becomes", () => {
 
   test("is suggested by the name of an installed product, in any case", () => {
     expect(suggestTarget("cad", ["CAE", "CAD"])).toBe("CAD");
-    expect(suggestTarget("cad:VERSION=1.0", ["CAD"])).toBe("CAD");
     expect(suggestTarget("mesh", ["CAD"])).toBe("mesh");
+  });
+
+  test("is not suggested for a part of its licenses: rules are for the whole product", () => {
+    expect(suggestTarget("cad:VERSION=1.0", ["CAD", "cad:VERSION=1.0"])).toBe("");
+    expect(readTargets(new Map([["cad:VERSION=1.0", ""]])).size).toBe(0);
   });
 
   test("is left out while its text is wrong", () => {

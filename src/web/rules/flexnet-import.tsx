@@ -6,7 +6,7 @@ import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
 import { serverStatus } from "../status-stream.ts";
 import { FileButton } from "./file-button.tsx";
-import { parseTarget, readTargets, suggestTarget } from "./flexnet-targets.ts";
+import { isPartOfFeature, parseTarget, readTargets, suggestTarget } from "./flexnet-targets.ts";
 import { flexnet as texts } from "./flexnet-texts.ts";
 
 interface Props {
@@ -117,11 +117,14 @@ function FeatureField({ feature, targets }: Pick<FieldsProps, "targets"> & { fea
       targets.value = new Map([...targets.value, [feature, typed]]);
     },
   };
+  const isPart = isPartOfFeature(feature);
+  const isLeftOut = isPart && text.trim() === "";
   return (
     <Field
       label={texts.target(feature)}
       value={value}
-      {...(parseTarget(text) === null && { error: texts.wrongTarget })}
+      {...(isPart && { hint: texts.partOfFeature })}
+      {...(!isLeftOut && parseTarget(text) === null && { error: texts.wrongTarget })}
     />
   );
 }

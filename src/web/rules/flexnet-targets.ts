@@ -9,7 +9,7 @@ export function parseTarget(text: string): ImportTarget | null {
 
 /**
  * What each feature becomes, where the reader typed something. A feature with nothing becomes a
- * product of the same name.
+ * product of the same name, and a part of one is not converted.
  */
 export const readTargets = (
   typed: ReadonlyMap<string, string>,
@@ -21,9 +21,15 @@ export const readTargets = (
     }),
   );
 
+/**
+ * Whether the name stands for a part of a feature's licenses, as `cad:VERSION=2.0`. Rules are for a
+ * whole product, so that only the reader can say whether its lines are to become rules.
+ */
+export const isPartOfFeature = (feature: string): boolean => feature.includes(":");
+
 /** The first text of a feature's field: the installed product of that name, or the name itself. */
 export function suggestTarget(feature: string, products: readonly string[]): string {
-  const [name = ""] = feature.split(":");
-  const isSame = (product: string): boolean => product.toLowerCase() === name.toLowerCase();
-  return products.find(isSame) ?? name;
+  if (isPartOfFeature(feature)) return "";
+  const isSame = (product: string): boolean => product.toLowerCase() === feature.toLowerCase();
+  return products.find(isSame) ?? feature;
 }

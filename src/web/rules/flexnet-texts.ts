@@ -11,6 +11,8 @@ export const flexnet = {
   featuresAbout:
     "FlexNet knows features only. Say which product each of them is here; CAD:RENDER is the floating feature RENDER of CAD.",
   target: (feature: string) => `Product of ${feature}`,
+  partOfFeature:
+    "For a part of the licenses, but rules are for a whole product. Empty: its lines are not converted.",
   wrongTarget: "A product code, or PRODUCT:FEATURE.",
   summary: (converted: number, unconverted: number) =>
     `${counted(converted, "option is", "options are")} converted, ${counted(unconverted, "option has", "options have")} no equivalent.`,
