@@ -51,7 +51,10 @@ export function parseArguments(
     return { flags: splitLists(command.options, values), positionals: program ?? positionals };
   } catch (error) {
     if (error instanceof Misuse) throw error;
-    throw toFlagError(command, error, hint);
+    // The flag may be one of the command that is to be run.
+    const isProgramMissing = program !== null && !argv.includes("--");
+    const programHint = `write -- before the command: berth ${command.name} [FLAGS] -- COMMAND [ARGS]`;
+    throw toFlagError(command, error, isProgramMissing ? programHint : hint);
   }
 }
 

@@ -31,6 +31,7 @@ describe("berth run exits", () => {
       ["a command is required", ["--product", "CAD"]],
       ["a command is required", ["--product", "CAD", "--"]],
       ["unexpected argument: true", ["--product", "CAD", "true"]],
+      ["write -- before the command", ["--product", "CAD", "sh", "-c", "true"]],
       ["berth run has no flag --produkt", ["--produkt", "CAD", "--", "true"]],
       ["--wait must be a number with s, m, h or d", ["--product", "CAD", "--wait", "2"]],
       ["--server must be a URL", ["--product", "CAD", "--server", "berth", "--", "true"]],
