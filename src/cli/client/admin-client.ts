@@ -152,15 +152,15 @@ async function* readToEnd(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint
   }
 }
 
+const OLDER_SERVER_HINT =
+  "the server is of an older version than this command; berth status shows it: upgrade the server";
+
 function toFailure(reply: unknown): Failure {
-  // A server of an older version sends no hint.
-  const {
-    code,
-    message,
-    hint = "",
-  } = reply as Partial<Pick<CommandLineRefusal, "hint">> &
+  // A server of an older version may send no hint, and may lack the route of this command.
+  const { code, message, hint } = reply as Partial<Pick<CommandLineRefusal, "hint">> &
     Pick<CommandLineRefusal, "code" | "message">;
-  return new ServerRefused(code, message, hint);
+  const fallback = code === "not_found" ? OLDER_SERVER_HINT : "";
+  return new ServerRefused(code, message, hint || fallback);
 }
 
 /** The fields that are set: a field of the API is absent, not null. */
