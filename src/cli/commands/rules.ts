@@ -216,8 +216,20 @@ const explain = defineCommand({
     const reply = await withAdminClient(site, context, ({ admin }) =>
       unwrapReply(admin.rules.explain.get({ query })),
     );
-    return { json: reply, text: () => formatExplanation(reply) };
+    return {
+      json: reply,
+      text: () => formatExplanation(reply),
+      notes: site.json || reply.steps.length === 0 ? [] : listUnknownFacts({ host, from }),
+    };
   },
 });
+
+/** A caller always has an address, and most send a host name: without them, groups do not match. */
+const listUnknownFacts = ({ host, from }: Readonly<Record<"host" | "from", string | null>>) => [
+  ...(host === null ? ["groups by hosts did not match: name the caller's host with --host"] : []),
+  ...(from === null
+    ? ["groups by networks did not match: name the caller's address with --from"]
+    : []),
+];
 
 export const rulesCommands = [check, apply, show, explain, clear];

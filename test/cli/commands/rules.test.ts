@@ -110,6 +110,10 @@ describe("berth rules apply, show, explain and clear", () => {
     expect(refused.code).toBe(0);
     expect(refused.stdout).toMatch(/line 6 +allow_only +refuses +not in group staff/);
     expect(refused.stdout).toContain("register: refused, not_allowed_by_rules: ");
+    expect(refused.stderr).toContain("groups by hosts did not match");
+    expect(refused.stderr).toContain("groups by networks did not match");
+    const complete = ["explain", "--user", "bob", "--host", "ws-3", "--from", "10.1.4.9"];
+    expect((await site.run(...complete)).stderr).toBe("");
     const granted = await site.json<ExplanationReply>("explain", "--user", "ada#2");
     expect([granted.groups, granted.register.result]).toEqual([["staff"], "granted"]);
 
