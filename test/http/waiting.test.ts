@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { WaitingCount } from "../../src/http/access/waiting-count.ts";
 import type { QueueReply } from "../../src/http/reply/queue.ts";
+import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import {
   expectOk,
   expectRefusal,
@@ -218,6 +219,43 @@ describe("register with Prefer: wait", () => {
     expect(await countRefusals(site)).toBe(0);
   });
 
+  test("is a denied episode from its beginning on, also if it is granted", async () => {
+    const site = await openFullSite();
+    const { reply } = await startWaiting(site, "ada");
+    site.clock.now = minutesLater(2);
+    await release(site, "zoe");
+    expectOk(await reply);
+    await site.stop();
+    const next = await openAppliance({ folder: site.folder, licenses: {} });
+    const query = "/api/admin/v1/audit?type=EpisodeEnded";
+    const { events } = expectOk(await next.get<AuditPageReply>(query));
+    expect(events.map(({ user, detail }) => [user, detail])).toMatchObject([
+      ["ada", { first_at: "2026-03-02T09:00:00.000Z", attempts: 1, outcome: "granted" }],
+    ]);
+  });
+
+  test("is not granted a slot after its login was removed", async () => {
+    const site = await openAppliance({
+      licenses: { 1: { slots: 1 } },
+      gate: { clientAuth: "login" },
+    });
+    const { access, queue } = site.services;
+    const logIn = async (user: string) => {
+      const password = "a long enough password";
+      unwrap(await access.setUser(user, "user", password, "test"));
+      const { token } = unwrap(await access.login(user, password, "test"));
+      return { authorization: `Bearer ${token}` };
+    };
+    const [zoe, ada] = [await logIn("zoe"), await logIn("ada")];
+    expectOk(await claim(site, "zoe", zoe));
+    const reply = claim(site, "ada", { ...ada, ...waitFor(100) });
+    while (queue.summarize().products.length === 0) await Bun.sleep(1);
+    unwrap(await access.removeUser("ada", "test"));
+    expectOk(await site.post("unregister", { product: "cad", user: "zoe" }, zoe));
+    const [{ status }, refusal] = await reply;
+    expect([status, refusal]).toMatchObject([400, { code: "floating_not_available" }]);
+  });
+
   test("is answered at once when the server stops, and its place stays", async () => {
     const site = await openFullSite();
     const [first, second] = [await startWaiting(site, "ada"), await startWaiting(site, "bob")];
@@ -286,6 +324,32 @@ describe("the queue", () => {
     expectPlace(await claim(site, "bob", waitFor(0)), 2, 2);
     clock.now = 30_000;
     expectPlace(await claim(site, "bob", waitFor(0)), 1, 1);
+  });
+
+  test("shows when a place ends, counted from the last request", async () => {
+    const clock = { now: 0 };
+    const site = await openFullSite({ contactClock: () => clock.now });
+    expectPlace(await claim(site, "ada", waitFor(0)), 1, 1);
+    clock.now = 12_000;
+    const ends = async (): Promise<unknown> =>
+      (await readQueue(site)).map(({ places }) => places.map((place) => place.expires_at));
+    expect(await ends()).toEqual([["2026-03-02T09:00:18.000Z"]]);
+    expectPlace(await claim(site, "ada", waitFor(0)), 1, 1);
+    expect(await ends()).toEqual([["2026-03-02T09:00:30.000Z"]]);
+  });
+
+  test("ends places without contact also after many users have left", async () => {
+    const clock = { now: 0 };
+    const site = await openFullSite({ contactClock: () => clock.now });
+    const leaving = Array.from({ length: 20 }, (_, index) => `user-${index}`);
+    for (const user of leaving) await claim(site, user, waitFor(0));
+    clock.now = 1;
+    expectPlace(await claim(site, "ada", waitFor(0)), 21, 21);
+    for (const user of leaving) await release(site, user);
+    expect(await listWaiting(site)).toEqual(["ada"]);
+    clock.now = 30_001;
+    expectRefusal(await claim(site, "bob"), 400, "floating_not_available");
+    expect(await listWaiting(site)).toEqual([]);
   });
 
   test("keeps the place of a waiting request as long as it waits", async () => {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { isAudited, isNewGrant } from "../../../src/domain/event-catalogue.ts";
+import { isAudited, isNewGrant, summarize } from "../../../src/domain/event-catalogue.ts";
 import { evolve } from "../../../src/domain/evolve/evolve.ts";
 import { findNextDispatchAt, viewQueue } from "../../../src/domain/queue/queue-view.ts";
 import { DAY, HOUR, later, MINUTE, SECOND } from "../../../src/domain/time.ts";
@@ -124,6 +124,32 @@ describe("the audit log", () => {
       "PlaceLeft",
     ]);
     expect(events.every(isAudited)).toBe(true);
+  });
+
+  test("says why a place ended, for each cause in other words", () => {
+    const fields = {
+      type: "PlaceLeft",
+      at: MONDAY,
+      product: "cad",
+      user: "bob",
+      place: 2,
+    } as const;
+    const causes = [
+      "granted",
+      "unregistered",
+      "lapsed",
+      "dropped",
+      "denied",
+      "license_gone",
+    ] as const;
+    expect(causes.map((cause) => summarize({ ...fields, cause }))).toEqual([
+      "left the queue: the user got a slot",
+      "left the queue: the user unregistered",
+      "left the queue: no contact in time",
+      "left the queue: removed by an administrator",
+      "left the queue: the rules refuse the user",
+      "left the queue: the license was removed",
+    ]);
   });
 
   test("has a budget for each address, which a place is charged to", () => {

@@ -42,6 +42,21 @@ describe("the estimate of a grant", () => {
     expect(estimate(two)).toEqual(estimate(one));
   });
 
+  test("does not depend on how long a slot is borrowed already", () => {
+    const taken = slotTaken("ada", { slot: 2, at: later30, ...heldUntil });
+    const borrow = [slotTaken("eve", heldUntil), slotBorrowed("eve", hoursLater(20))];
+    const [alone, besides] = [[taken], [...borrow, taken]].map((events) =>
+      new GrantEstimator(sessions).estimate(
+        replayEvents([licenseInstalled(1), ...events]),
+        "cad",
+        1,
+        later30,
+      ),
+    );
+    expect(besides).toEqual(alone);
+    expect(alone).not.toBeNull();
+  });
+
   test("counts a held slot as one that is taken now", () => {
     const facts = { host: "", address: "10.0.0.7", login: null, certificate: null };
     const place = { at: MONDAY, product: "cad", user: "eve", place: 7 };

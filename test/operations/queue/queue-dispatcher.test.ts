@@ -198,6 +198,21 @@ describe("while the disk is full", () => {
     expect(countWaiting(site)).toBe(0);
   });
 
+  test("a place that its user could not leave ends without contact, once it has space", async () => {
+    const clock = { now: 0 };
+    const disk = new FaultyDisk();
+    const site = await openFullSite(() => clock.now, disk);
+    expect((await claim(site, "ada", 0))[0].status).toBe(400);
+    disk.bytesLeft = 0;
+    expect((await site.unregister({ product: "cad", user: "ada" }))[0].status).toBe(503);
+    disk.bytesLeft = Infinity;
+    while ((await claim(site, "bob"))[0].status === 503) await Bun.sleep(5);
+    expect(countWaiting(site)).toBe(1);
+    clock.now = 30_000;
+    expect((await claim(site, "bob"))[0].status).toBe(400);
+    expect(countWaiting(site)).toBe(0);
+  });
+
   test("the timer tries to end a place once a second, not without a pause", async () => {
     const queueSite = new QueueSite();
     queueSite.run(install(1, { slots: 0 }));

@@ -1,0 +1,59 @@
+import { describe, expect, test } from "bun:test";
+import { later, SECOND, type Instant } from "../../../src/domain/time.ts";
+import {
+  viewOwnPlace,
+  viewWaitingQueue,
+  type Estimator,
+} from "../../../src/operations/queue/queue-views.ts";
+import { QueueSite } from "../../domain/queue/queue-site.ts";
+import { applyRules, poolRules, ruleSet } from "../../support/rule-sets.ts";
+import { install, unregister } from "../../support/scenario.ts";
+
+/** One second for each slot that must come free. */
+const estimator: Estimator = {
+  estimate: (_state, _product, slotsToFree, at) => {
+    const expected = later(at, slotsToFree * SECOND);
+    return { p50: expected, p90: expected };
+  },
+};
+
+/** `ada#2` is blocked by a limit, a slot is held for `bob`, and `cid` and `dan` wait. */
+function openQueue(): QueueSite {
+  const site = new QueueSite();
+  const eachUser = { slots: 1, line: 3 };
+  site.run(install(1, { slots: 2 }));
+  site.run(applyRules(ruleSet([], poolRules("cad", { eachUser }))));
+  site.hold("ada#1", "zoe");
+  site.queue("ada#2", "bob", "cid", "dan");
+  site.run(unregister("zoe"));
+  site.dispatch();
+  return site;
+}
+
+const requests = { isConnected: (_product: string, user: string) => user === "cid" };
+
+describe("the estimate in the view of a queue", () => {
+  const site = openQueue();
+  const { state, context, at } = site;
+  const after = (seconds: number): Instant => later(at, seconds * SECOND);
+
+  test("is by the position of a user who waits, and absent for a held slot and a limit", () => {
+    const dispatcher = { requests, findPlaceEnd: () => null } as never;
+    const queue = viewWaitingQueue(state, "cad", context, estimator, dispatcher);
+    expect(queue?.places.map(({ user, state: of, eta }) => [user, of, eta?.p50 ?? null])).toEqual([
+      ["bob", "held", null],
+      ["ada#2", "limited", null],
+      ["cid", "waiting", after(2)],
+      ["dan", "waiting", after(3)],
+    ]);
+    expect(queue?.places.filter((place) => place.isConnected).map(({ user }) => user)).toEqual([
+      "cid",
+    ]);
+  });
+
+  test("is the same for the user itself", () => {
+    const etaOf = (user: string) =>
+      viewOwnPlace(state, "cad", user, context, estimator)?.eta?.p50 ?? null;
+    expect(["bob", "ada#2", "cid", "dan"].map(etaOf)).toEqual([null, null, after(2), after(3)]);
+  });
+});
