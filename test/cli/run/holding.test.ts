@@ -94,6 +94,23 @@ describe("berth run", () => {
     expect(result.stderr).toContain("the slot of CAD is lost: it could not be renewed in time");
   });
 
+  test("counts the time-out from the last heartbeat that the server accepted", async () => {
+    const server = scriptedServer((_call, number) => {
+      if (number === 1) return granted(SHORT);
+      return number === 3 ? refused({ status: 503, code: "storage_failed" }) : granted();
+    });
+    const end = endFile();
+    const wrapper = startWrapped(server, ["--on-loss", "kill"], untilFile(end));
+    await waitUntil(() => server.count("register") === 2);
+    // Longer than the time-out of the first reply.
+    await Bun.sleep(700);
+    wrapper.signal("SIGCONT");
+    await waitUntil(() => /is renewed again|is lost/.test(wrapper.stderr));
+    await Bun.write(end, "");
+    expect([await wrapper.end(), wrapper.stderr]).toEqual([0, expect.not.stringContaining("lost")]);
+    expect(wrapper.stderr).toContain("note: CAD: the slot cannot be renewed");
+  });
+
   test("says that a slot was released by others, and taken again", async () => {
     const server = scriptedServer((_call, number) =>
       number < 3 ? granted(SHORT) : granted(SHORT, "2099-01-01T09:00:00.000Z"),

@@ -27,6 +27,15 @@ describe("berth run --wait", () => {
     expect(seconds).toBeLessThanOrEqual(20);
   });
 
+  test("waits in a call at once after it joined the queue, and does not pause before", async () => {
+    const server = scriptedServer(({ headers }) =>
+      headers.get("prefer") === "wait=0" ? refused(QUEUED) : granted(),
+    );
+    // With a pause, the time would be over before the next call, which could then not wait.
+    expect((await runWrapped(server, ["--wait", "9s"], ["true"])).code).toBe(0);
+    expect(server.count("register")).toBe(2);
+  });
+
   test("asks again after Retry-After if the server has no queue", async () => {
     const server = scriptedServer((_call, number) =>
       number < 3 ? refused({ retryAfter: 0 }) : granted(),
@@ -44,6 +53,18 @@ describe("berth run --wait", () => {
     expect(await wrapper.end()).toBe(0);
     expect(wrapper.stdout).toBe(`${server.url}\n`);
     expect(server.operations).toEqual(["register", "unregister"]);
+  });
+
+  test.each([
+    [409, "moved_away"],
+    [429, "too_many_requests"],
+    [503, "storage_full"],
+  ])("tries the next server if one answers %i, %s", async (status, code) => {
+    const first = scriptedServer(() => refused({ status, code }));
+    const second = scriptedServer(() => granted());
+    const wrapper = startWrapped({ url: `${first.url},${second.url}` }, [], ["true"]);
+    expect(await wrapper.end()).toBe(0);
+    expect(second.operations).toEqual(["register", "unregister"]);
   });
 
   test.each([
