@@ -215,6 +215,13 @@ describe("importing an options file of FlexNet", () => {
     ]);
   });
 
+  test("names that were given a product are noted if the file does not have them", () => {
+    const target = { product: "CAE", feature: null };
+    const notes = notesOf(importText("MAX 2 mesh USER ada\n", { mesh: target, solve: target }));
+    expect(notes).toContain("the file does not name these features");
+    expect(notes).toContain("which were given a product: solve");
+  });
+
   test("who may borrow a floating feature has no equivalent", () => {
     const map = { mesh: { product: "CAE", feature: "MESH" } };
     const text = "INCLUDE_BORROW mesh USER ada\nEXCLUDE_BORROW mesh USER eve\n";

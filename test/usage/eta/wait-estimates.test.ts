@@ -47,6 +47,13 @@ describe("the probability of a count", () => {
     }
   });
 
+  test("is close to the exact one for many slots", () => {
+    for (const wanted of [100, 110, 120, 130, 140]) {
+      const found = probabilityOfAtLeast(wanted, 400 * 0.3, 400 * 0.3 * 0.7);
+      expect(Math.abs(found - binomialAtLeast(wanted, 400, 0.3))).toBeLessThan(0.005);
+    }
+  });
+
   test("is that of Poisson if variance and mean are equal", () => {
     for (const mean of [0.1, 1, 5, 20]) {
       expect(probabilityOfAtLeast(1, mean, mean)).toBeCloseTo(1 - Math.exp(-mean), 3);
@@ -129,6 +136,25 @@ describe("an estimate", () => {
     }
     // 10,000 sessions of half an hour each, one after another in three slots.
     expect(Math.abs(before.p50 / ((10_000 * 30 * MINUTE) / 3) - 1)).toBeLessThan(0.1);
+  });
+
+  test("from a sample of the sessions is that from all of them", () => {
+    const all = inUse(evenLengths(900, HOUR), evenLengths(300, HOUR / 2));
+    const third = { ended: evenLengths(300, HOUR), running: evenLengths(100, HOUR / 2) };
+    const [expected, found] = [all, { ...all, ...third }].map(
+      (slots) => WaitEstimates.prepare(slots)?.estimate(40) ?? { p50: 0, p90: 0 },
+    );
+    expect(expected?.p50).toBeGreaterThan(MINUTE);
+    expect(Math.abs((found?.p50 ?? 0) / (expected?.p50 ?? 1) - 1)).toBeLessThan(0.05);
+    expect(Math.abs((found?.p90 ?? 0) / (expected?.p90 ?? 1) - 1)).toBeLessThan(0.05);
+  });
+
+  test("is less certain with few sessions than with many of the same lengths", () => {
+    const spreadOf = (count: number): number => {
+      const { p50, p90 } = estimate(evenLengths(count, HOUR), [0], 50) ?? { p50: 1, p90: 1 };
+      return p90 / p50;
+    };
+    expect(spreadOf(20)).toBeGreaterThan(1.05 * spreadOf(2_000));
   });
 
   test("is null if the wait is longer than a year", () => {
