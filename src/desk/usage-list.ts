@@ -1,3 +1,4 @@
+import { compareTexts } from "../domain/text/compare-texts.ts";
 import { DAY, instant } from "../domain/time.ts";
 import { dayOf, parseDay } from "../domain/utc-day.ts";
 import { verifyUsageStatement, type UsageFigures } from "../license/usage-statement.ts";
@@ -136,5 +137,3 @@ const compareDays = (a: UsageDay, b: UsageDay): number =>
   (a.license_id ?? Infinity) - (b.license_id ?? Infinity) ||
   compareTexts(a.feature ?? "", b.feature ?? "") ||
   compareTexts(a.day, b.day);
-
-const compareTexts = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);

@@ -8,8 +8,8 @@ import type {
   Reservation,
   RulePosition,
 } from "../domain/rules/rule-set.ts";
-import { poolKey } from "../domain/rules/pool-name.ts";
-import { compareTexts } from "./read-groups.ts";
+import { poolKey } from "../domain/slots/pool-name.ts";
+import { compareTexts } from "../domain/text/compare-texts.ts";
 import type { FindingList } from "./rules-finding.ts";
 import { quoteName } from "./table-reader.ts";
 

@@ -1,13 +1,14 @@
 import type { RuleSet } from "../domain/rules/rule-set.ts";
+import { poolKey } from "../domain/slots/pool-name.ts";
+import { compareTexts } from "../domain/text/compare-texts.ts";
+import { countBytes } from "../domain/text/text-size.ts";
 import { GroupNames } from "./group-names.ts";
 import { RULES_LIMITS } from "./limits.ts";
-import { poolKey } from "../domain/rules/pool-name.ts";
 import { mergeRules } from "./merge-rules.ts";
-import { compareTexts, readGroups } from "./read-groups.ts";
+import { readGroups } from "./read-groups.ts";
 import { readRule } from "./read-rule.ts";
 import { FindingList, type RulesFinding } from "./rules-finding.ts";
 import { TableReader } from "./table-reader.ts";
-import { countBytes } from "../domain/text/text-size.ts";
 import { readTomlTree, type TomlTable } from "./toml-tree.ts";
 
 export interface ParsedRules {

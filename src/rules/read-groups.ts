@@ -1,6 +1,7 @@
 import type { Group } from "../domain/rules/rule-set.ts";
 import { clearHostBits, formatNetwork, parseNetwork } from "../domain/rules/network.ts";
 import { INVISIBLE } from "../domain/text/invisible-characters.ts";
+import { compareTexts } from "../domain/text/compare-texts.ts";
 import { countBytes } from "../domain/text/text-size.ts";
 import { RULES_LIMITS } from "./limits.ts";
 import type { FindingList } from "./rules-finding.ts";
@@ -174,6 +175,3 @@ export function findNameFault(name: string): string | null {
 /** Without repetitions, in one order: the order in the file never matters. */
 const canonicalList = (values: readonly string[]): readonly string[] =>
   [...new Set(values)].toSorted(compareTexts);
-
-/** By code units: the same on every machine. */
-export const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,6 +1,6 @@
 import type { Group, PoolRules, RuleSet } from "../domain/rules/rule-set.ts";
 import { findNearest } from "../domain/text/nearest.ts";
-import { poolKey } from "../domain/rules/pool-name.ts";
+import { poolKey } from "../domain/slots/pool-name.ts";
 import type { ParsedRules, RuleLines } from "./parse-rules.ts";
 import { sortFindings, type RulesFinding } from "./rules-finding.ts";
 import { quoteName } from "./table-reader.ts";

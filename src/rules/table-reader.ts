@@ -14,13 +14,11 @@ export interface NumberRange {
 
 /** Reads the members of a table, and reports what has a wrong name, type or size. */
 export class TableReader {
-  readonly line: number;
   readonly #table: TomlTable;
   readonly #findings: FindingList;
 
   /** `where` names the table in messages, such as `limit`; empty: a rule or the file itself. */
   constructor(table: TomlTable, where: string, known: readonly string[], findings: FindingList) {
-    this.line = table.line;
     this.#table = table;
     this.#findings = findings;
     for (const [key, { line }] of table.entries) {

@@ -124,7 +124,7 @@ export class SessionCollector {
   countOpen(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     for (const { license, feature } of this.#open.values()) {
-      const key = poolKey(license, feature);
+      const key = licensePoolKey(license, feature);
       counts.set(key, (counts.get(key) ?? 0) + 1);
     }
     return counts;
@@ -232,7 +232,7 @@ type SlotOfUser = Pick<Session, "license" | "feature" | "user" | "slot">;
 /** Before every record. */
 const BEFORE = instant(-8_640_000_000_000_000);
 
-export const poolKey = (license: number, feature: string | null): string =>
+export const licensePoolKey = (license: number, feature: string | null): string =>
   JSON.stringify([license, feature]);
 
 const userKey = (license: number, user: string): string => `${license} ${user}`;

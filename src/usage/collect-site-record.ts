@@ -1,7 +1,7 @@
 import { findUndoneJumps } from "../domain/clock/clock-jumps.ts";
 import type { ClockJumped, ClockSetBack, Event } from "../domain/event.ts";
 import { earliest, type Instant } from "../domain/time.ts";
-import { poolKey, SessionCollector } from "./collect-sessions.ts";
+import { licensePoolKey, SessionCollector } from "./collect-sessions.ts";
 import { TermsCollector } from "./collect-terms.ts";
 import { WaitCollector } from "./collect-waits.ts";
 import type { FinalState, PoolSizes } from "./final-state.ts";
@@ -154,14 +154,14 @@ export class SiteRecordCollector {
     const open = this.#sessions.countOpen();
     const listed = new Map<string, number>();
     for (const { license, feature, slot } of holders) {
-      const key = poolKey(license, feature);
+      const key = licensePoolKey(license, feature);
       if (!this.#sessions.isOpen(slot)) listed.set(key, (listed.get(key) ?? 0) + 1);
     }
     const ended = new Set(holders.map(({ slot }) => slot));
     const borrows = [...this.#sessions.listUntouchedBorrows()].filter(([slot]) => !ended.has(slot));
     const ofLicense = Map.groupBy(borrows, ([, { license }]) => license);
     return sizes.flatMap(({ license, feature, size }) => {
-      const key = poolKey(license, feature);
+      const key = licensePoolKey(license, feature);
       const product = products.get(license);
       const count = size - (open.get(key) ?? 0) - (listed.get(key) ?? 0);
       if (count === 0 || product === undefined) return [];

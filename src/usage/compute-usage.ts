@@ -1,6 +1,7 @@
 import { earliest, instant, type Instant } from "../domain/time.ts";
 import { clipToClockPeriods, type PeriodPart } from "./clock-periods.ts";
-import type { ClockPeriod, PoolKey, Session, SiteRecord, UntouchedSlots } from "./site-record.ts";
+import type { PoolName } from "../domain/slots/pool-name.ts";
+import type { ClockPeriod, Session, SiteRecord, UntouchedSlots } from "./site-record.ts";
 import { listLimits, type LimitStep } from "./terms-in-force.ts";
 import { intersect, type TimeSpan } from "./time-span.ts";
 import { addSpan, addToStep, USAGE_STEP, UsageTable, type PoolUsage } from "./usage-table.ts";
@@ -16,7 +17,7 @@ export function computeUsage(
   const table = new UsageTable();
   for (const { from, to } of record.clockPeriods) addSpan(table.observed, { from, to }, () => true);
   const edges = new Map<PoolUsage, Edge[][]>();
-  const edgesOf = (key: PoolKey): Edge[][] => {
+  const edgesOf = (key: PoolName): Edge[][] => {
     const pool = table.findOrAddPool(key);
     const found = edges.get(pool) ?? record.clockPeriods.map((): Edge[] => []);
     edges.set(pool, found);

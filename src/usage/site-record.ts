@@ -4,6 +4,7 @@ import type { QueueEvent } from "../domain/queue/queue-event-types.ts";
 import type { Identity, RuleSet } from "../domain/rules/rule-set.ts";
 import type { ReservationRecalled, RulesApplied } from "../domain/rules/rules-event-types.ts";
 import type { Terms } from "../domain/licenses/terms.ts";
+import type { PoolName } from "../domain/slots/pool-name.ts";
 import type { Instant } from "../domain/time.ts";
 
 /**
@@ -37,18 +38,11 @@ export interface ClockPeriod {
   readonly endSeq?: number;
 }
 
-/** A pool of slots: of a product, or of one of its floating features. */
-export interface PoolKey {
-  readonly product: string;
-  /** Null: the slots of the product itself. */
-  readonly feature: string | null;
-}
-
 /**
  * One user held one slot, from taking it to its end. `clipToClockPeriods` says when that was in
  * each clock period.
  */
-export interface Session extends PoolKey {
+export interface Session extends PoolName {
   readonly license: number;
   readonly user: string;
   readonly slot: number;
@@ -102,7 +96,7 @@ export interface QueueWait {
 }
 
 /** Slots of a pool that were held during a whole record. */
-export interface UntouchedSlots extends PoolKey {
+export interface UntouchedSlots extends PoolName {
   readonly count: number;
   /** When the borrows of some of them end. */
   readonly borrowedUntil: readonly Instant[];
@@ -130,7 +124,7 @@ export interface TermsPeriod {
   readonly endSeq: number | null;
 }
 
-export interface CountedConsumption extends PoolKey {
+export interface CountedConsumption extends PoolName {
   readonly license: number;
   readonly user: string | null;
   readonly at: Instant;

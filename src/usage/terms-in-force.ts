@@ -1,7 +1,8 @@
 import { getLicenseEnd, type Terms } from "../domain/licenses/terms.ts";
 import type { Instant } from "../domain/time.ts";
 import type { TimeSpan } from "./time-span.ts";
-import type { PoolKey, TermsPeriod } from "./site-record.ts";
+import type { PoolName } from "../domain/slots/pool-name.ts";
+import type { TermsPeriod } from "./site-record.ts";
 
 /** The slots of a pool that were licensed from an instant on, in one clock period. */
 export interface LimitStep {
@@ -14,7 +15,7 @@ export interface LimitStep {
 /** The limits of a pool within a span of one clock period, in order; the first begins with it. */
 export function listLimits(
   terms: readonly TermsPeriod[],
-  { product, feature }: PoolKey,
+  { product, feature }: PoolName,
   clockPeriod: number,
   span: TimeSpan,
 ): LimitStep[] {

@@ -1,5 +1,5 @@
 import { DAY, HOUR, instant, MINUTE, type Instant } from "../domain/time.ts";
-import type { PoolKey } from "./site-record.ts";
+import type { PoolName } from "../domain/slots/pool-name.ts";
 import type { TimeSpan } from "./time-span.ts";
 import {
   combineFigure,
@@ -75,7 +75,7 @@ export function chooseSteps({ from, to }: TimeSpan, now: Instant): SeriesSpan {
 }
 
 /** The figures of a pool, step by step. Null: unknown, because nothing was observed in the step. */
-export interface PoolSeries extends PoolKey {
+export interface PoolSeries extends PoolName {
   /** The highest limit in the step; null also: no license was installed. */
   readonly limit: readonly (number | null)[];
   readonly figures: Readonly<Record<FigureName, readonly (number | null)[]>>;
@@ -90,7 +90,7 @@ export interface UsageSeries extends SeriesSpan {
 export function makeSeries(
   table: UsageTable,
   span: SeriesSpan,
-  isWanted: (pool: PoolKey) => boolean = () => true,
+  isWanted: (pool: PoolName) => boolean = () => true,
 ): UsageSeries {
   const observed = sumOverlaps(table.observed, span);
   const pools: PoolSeries[] = [];
@@ -104,7 +104,7 @@ export function makeSeries(
 }
 
 /** By product; the product itself comes before its features. */
-function comparePools(a: PoolKey, b: PoolKey): number {
+function comparePools(a: PoolName, b: PoolName): number {
   if (a.product !== b.product) return a.product < b.product ? -1 : 1;
   return (a.feature ?? "") < (b.feature ?? "") ? -1 : 1;
 }

@@ -1,5 +1,5 @@
 import { earliest, HOUR, instant, MINUTE, type Instant } from "../domain/time.ts";
-import type { PoolKey } from "./site-record.ts";
+import type { PoolName } from "../domain/slots/pool-name.ts";
 import type { TimeSpan } from "./time-span.ts";
 
 /** Usage is counted in steps of this length; every other step is a multiple of it. */
@@ -37,7 +37,7 @@ export interface LimitSpan extends TimeSpan {
   readonly slots: number;
 }
 
-export interface PoolUsage extends PoolKey {
+export interface PoolUsage extends PoolName {
   /** In the order of the audit log. Without a span, no license was installed, or it is unknown. */
   readonly limits: LimitSpan[];
   /** By hours since 1970; an hour without use is absent. */
@@ -54,7 +54,7 @@ export class UsageTable {
     return this.#pools.values();
   }
 
-  findOrAddPool({ product, feature }: PoolKey): PoolUsage {
+  findOrAddPool({ product, feature }: PoolName): PoolUsage {
     const key = JSON.stringify([product, feature]);
     let pool = this.#pools.get(key);
     if (pool === undefined) {

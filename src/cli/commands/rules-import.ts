@@ -4,7 +4,7 @@ import {
   type FeatureMap,
   type OptionsImport,
 } from "../../rules/flexnet/import-options.ts";
-import type { ImportTarget } from "../../rules/flexnet/imported-rules.ts";
+import type { PoolName } from "../../domain/slots/pool-name.ts";
 import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 import { formatNote, formatUnconverted } from "../../rules/flexnet/write-toml.ts";
 import { describeInput, emptyFileError, readInputBytes } from "../files/input-file.ts";
@@ -18,7 +18,7 @@ import { formatCount } from "../frame/terminal.ts";
 
 interface MappedFeature {
   readonly name: string;
-  readonly target: ImportTarget;
+  readonly target: PoolName;
 }
 
 const mapOption = {

@@ -3,7 +3,7 @@ import type { Fault, OverReservedPool } from "../fault.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { State } from "../state.ts";
-import type { PoolName } from "./pool-name.ts";
+import type { PoolName } from "../slots/pool-name.ts";
 import type { RuleSet } from "./rule-set.ts";
 
 export interface ApplyRules {

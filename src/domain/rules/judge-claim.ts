@@ -2,7 +2,7 @@ import type { CappedFault, Fault } from "../fault.ts";
 import type { State } from "../state.ts";
 import type { Instant } from "../time.ts";
 import type { Shares } from "./compiled-rules.ts";
-import type { PoolName } from "./pool-name.ts";
+import type { PoolName } from "../slots/pool-name.ts";
 import { counterKey } from "./pool-use.ts";
 import { recallKey } from "./recall.ts";
 import type { CallerFacts, Limit, Reservation } from "./rule-set.ts";

@@ -2,7 +2,7 @@ import type { Fault, ReservedSlots } from "../fault.ts";
 import type { State } from "../state.ts";
 import type { Instant } from "../time.ts";
 import { hasRoomFor, listIdleReservations, type ReservationUse } from "./judge-claim.ts";
-import type { PoolName } from "./pool-name.ts";
+import type { PoolName } from "../slots/pool-name.ts";
 import type { NamedGroup } from "./rule-set.ts";
 
 interface PoolSituation {

@@ -1,5 +1,5 @@
 import { MINUTE, type Instant } from "../time.ts";
-import type { PoolName } from "./pool-name.ts";
+import type { PoolName } from "../slots/pool-name.ts";
 
 /** A lent reservation that acts as `keep`, because a member was refused. */
 export interface Recall extends PoolName {

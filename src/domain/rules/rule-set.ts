@@ -1,4 +1,4 @@
-import type { PoolName } from "./pool-name.ts";
+import type { PoolName } from "../slots/pool-name.ts";
 
 /**
  * The site's rules of sharing: who may have a slot, and how many. They can only narrow what a

@@ -1,13 +1,13 @@
 import { countHolds } from "../../domain/queue/holds.ts";
 import { listReservations } from "../../domain/rules/judge-claim.ts";
 import type { Holder } from "../../domain/rules/indexed-rules.ts";
-import { poolKey, type PoolName } from "../../domain/rules/pool-name.ts";
+import { poolKey, type PoolName } from "../../domain/slots/pool-name.ts";
 import type { RuleSet } from "../../domain/rules/rule-set.ts";
 import { countSlotsInUse, type SlotPool } from "../../domain/slots/pool.ts";
 import type { License, State } from "../../domain/state.ts";
 import type { Instant } from "../../domain/time.ts";
 
-export interface ReservedSlots {
+export interface ReservationFigures {
   readonly reserved: number;
   /** Reserved slots that their groups do not use. */
   readonly idle: number;
@@ -21,7 +21,7 @@ export interface PoolFigures extends PoolName {
   readonly slots: number;
   readonly inUse: number;
   readonly holds: number;
-  readonly before: ReservedSlots;
+  readonly before: ReservationFigures;
 }
 
 /**

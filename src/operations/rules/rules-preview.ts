@@ -8,7 +8,7 @@ import {
 } from "../../domain/rules/compiled-rules.ts";
 import { FallenCounters } from "../../domain/rules/fallen-counters.ts";
 import type { Holder } from "../../domain/rules/indexed-rules.ts";
-import type { PoolName } from "../../domain/rules/pool-name.ts";
+import type { PoolName } from "../../domain/slots/pool-name.ts";
 import { PoolCounters } from "../../domain/rules/pool-use.ts";
 import type { CallerFacts, PoolRules, RuleSet } from "../../domain/rules/rule-set.ts";
 import type { SlotPool } from "../../domain/slots/pool.ts";
@@ -18,7 +18,7 @@ import {
   repeatBetweenRequests,
   runBetweenRequests,
 } from "../../platform/schedule/yield-to-requests.ts";
-import { listSlotPools, type PoolFigures, type ReservedSlots } from "./pool-figures.ts";
+import { listSlotPools, type PoolFigures, type ReservationFigures } from "./pool-figures.ts";
 
 /** What other rules would change for those who hold or wait for a slot now. */
 export interface PoolPreview {
@@ -27,8 +27,8 @@ export interface PoolPreview {
   readonly slots: number;
   readonly inUse: number;
   readonly holds: number;
-  readonly before: ReservedSlots;
-  readonly after: ReservedSlots;
+  readonly before: ReservationFigures;
+  readonly after: ReservationFigures;
   /** Holders that the rules would refuse. They keep their slots until they release them. */
   readonly denied: NameList<DeniedName>;
   /** Users, hosts and groups with more slots than a limit. They keep them, too. */
@@ -126,7 +126,7 @@ async function previewPool(
     (sum, { group, slots: reserved }) => sum + Math.max(0, reserved - counters.byHome(group)),
     0,
   );
-  const after: ReservedSlots = {
+  const after: ReservationFigures = {
     reserved: reservations.reduce((sum, reservation) => sum + reservation.slots, 0),
     idle,
     available: Math.max(0, free - counters.keptIdle),

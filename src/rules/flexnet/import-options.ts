@@ -1,12 +1,7 @@
+import type { PoolName } from "../../domain/slots/pool-name.ts";
 import { RULES_LIMITS } from "../limits.ts";
 import { addMember, ImportedGroups, isEmptyGroup } from "./imported-groups.ts";
-import type {
-  ImportedGroup,
-  ImportedPool,
-  ImportNote,
-  ImportTarget,
-  UnconvertedLine,
-} from "./imported-rules.ts";
+import type { ImportedGroup, ImportedPool, ImportNote, UnconvertedLine } from "./imported-rules.ts";
 import { ImportedPools, readFeatureName } from "./imported-pools.ts";
 import { describeDifferences } from "./import-notes.ts";
 import { readOptionsFile, type OptionsLine } from "./options-lines.ts";
@@ -27,7 +22,7 @@ export interface OptionsImport {
 }
 
 /** By the name of a feature in the options file, also with its qualifier. */
-export type FeatureMap = ReadonlyMap<string, ImportTarget>;
+export type FeatureMap = ReadonlyMap<string, PoolName>;
 
 /** Converts an options file. Every option of it is converted, or is in `unconverted`. */
 export function importOptions(text: string, map: FeatureMap): OptionsImport {

@@ -1,9 +1,8 @@
 import { INVISIBLE } from "../../domain/text/invisible-characters.ts";
 import { countBytes } from "../../domain/text/text-size.ts";
+import { RULES_LIMITS } from "../limits.ts";
 import { isAddressLike, toNetwork } from "./address-pattern.ts";
 import type { ImportedGroup } from "./imported-rules.ts";
-
-const MAX_NAME_BYTES = 256;
 
 /** A member of a group of an options file, or the name in a line with USER, HOST or INTERNET. */
 export type MemberType = "USER" | "HOST" | "INTERNET";
@@ -78,7 +77,7 @@ export const isEmptyGroup = ({ users, hosts, networks }: Members): boolean =>
 /** Adds a member, or says why it has no equivalent. */
 export function addMember(members: Members, type: MemberType, name: string): string | null {
   if (INVISIBLE.test(name)) return `${JSON.stringify(name)} has an invisible character`;
-  if (name === "" || countBytes(name) > MAX_NAME_BYTES) {
+  if (name === "" || countBytes(name) > RULES_LIMITS.nameBytes) {
     return name === "" ? "a name is empty" : `${name.slice(0, 20)}… is too long for a name`;
   }
   if (type === "INTERNET" || (type === "HOST" && isAddressLike(name))) {

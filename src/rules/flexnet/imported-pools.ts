@@ -1,8 +1,8 @@
+import { poolKey, type PoolName } from "../../domain/slots/pool-name.ts";
 import { INVISIBLE } from "../../domain/text/invisible-characters.ts";
 import { countBytes } from "../../domain/text/text-size.ts";
-import { createPool, type ImportedPool, type ImportTarget } from "./imported-rules.ts";
-
-const MAX_CODE_BYTES = 256;
+import { RULES_LIMITS } from "../limits.ts";
+import { createPool, type ImportedPool } from "./imported-rules.ts";
 
 /**
  * The feature of an options file with its qualifier, as `f1:VERSION=1.0`. FlexNet also knows the
@@ -12,19 +12,19 @@ export const readFeatureName = (word: string): string => word.trim().replace(/\s
 
 /** The products and floating features that the features of an options file become. */
 export class ImportedPools {
-  readonly #map: ReadonlyMap<string, ImportTarget>;
+  readonly #map: ReadonlyMap<string, PoolName>;
   readonly #pools = new Map<string, ImportedPool>();
   readonly #usedNames = new Set<string>();
   /** As the file names them, also those that have no pool. */
   readonly #features = new Set<string>();
 
-  constructor(map: ReadonlyMap<string, ImportTarget>) {
+  constructor(map: ReadonlyMap<string, PoolName>) {
     this.#map = map;
   }
 
   /** Also those of which no line was converted. */
   list(): readonly ImportedPool[] {
-    return [...this.#pools.values()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+    return [...this.#pools.values()].toSorted((a, b) => (poolKey(a) < poolKey(b) ? -1 : 1));
   }
 
   /** The pool of a feature of the file; a text: why it has none. */
@@ -42,7 +42,7 @@ export class ImportedPools {
         `product: it is converted if ${source} is given a product`
       );
     }
-    if (INVISIBLE.test(name) || name === "" || countBytes(name) > MAX_CODE_BYTES) {
+    if (INVISIBLE.test(name) || name === "" || countBytes(name) > RULES_LIMITS.nameBytes) {
       return "the name of the feature cannot be a product code";
     }
     return this.#get({ product: name, feature: null }, source);
@@ -64,15 +64,13 @@ export class ImportedPools {
     return [...this.#map.keys()].filter((name) => !this.#usedNames.has(name));
   }
 
-  #get(target: ImportTarget, source: string): ImportedPool {
-    const pool = this.#pools.get(keyOf(target)) ?? createPool(target);
-    this.#pools.set(keyOf(target), pool);
+  #get(target: PoolName, source: string): ImportedPool {
+    const pool = this.#pools.get(poolKey(target)) ?? createPool(target);
+    this.#pools.set(poolKey(target), pool);
     pool.sources.add(source);
     return pool;
   }
 }
-
-const keyOf = ({ product, feature }: ImportTarget): string => JSON.stringify([product, feature]);
 
 function splitQualifier(source: string): readonly [string, string | null] {
   const colon = source.indexOf(":");

@@ -1,3 +1,5 @@
+import type { PoolName } from "../../domain/slots/pool-name.ts";
+
 /** A group of the rules that an import makes. */
 export interface ImportedGroup {
   readonly name: string;
@@ -8,18 +10,11 @@ export interface ImportedGroup {
   readonly lines: Set<number>;
 }
 
-/** The product or floating feature that a feature of the options file becomes. */
-export interface ImportTarget {
-  readonly product: string;
-  /** Null: the product itself. */
-  readonly feature: string | null;
-}
-
 /**
  * The rules for one product or floating feature. What several features of the options file say
  * is kept apart until it is written, because FlexNet counts each of them by itself.
  */
-export interface ImportedPool extends ImportTarget {
+export interface ImportedPool extends PoolName {
   /** The features of the options file that became this product, sorted. */
   readonly sources: Set<string>;
   readonly deny: Set<string>;
@@ -54,7 +49,7 @@ export interface UnconvertedLine {
   readonly reason: string;
 }
 
-export const createPool = (target: ImportTarget): ImportedPool => ({
+export const createPool = (target: PoolName): ImportedPool => ({
   ...target,
   sources: new Set(),
   deny: new Set(),

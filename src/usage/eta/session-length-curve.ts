@@ -76,7 +76,7 @@ export class SessionLengthCurve {
     return 1 - this.shareLongerThan(elapsed + time) / this.shareLongerThan(elapsed);
   }
 
-  /** The mean length, without the tail that nobody has seen. */
+  /** The mean length, without the tail beyond the longest known session. */
   get meanLength(): number {
     let mean = 0;
     for (let index = 1; index < this.#lengths.length; index += 1) {

@@ -2,7 +2,6 @@ import { DAY } from "../../domain/time.ts";
 import { probabilityOfAtLeast } from "./count-probability.ts";
 import { countFreedSlots, type CountGrid, type SlotGroup } from "./freed-slots.ts";
 import { SessionLengthCurve, type KnownSessions } from "./session-length-curve.ts";
-import type { WaitEstimate } from "./wait-estimate.ts";
 
 /** Fewer recorded sessions say too little. */
 const MIN_SESSIONS = 20;
@@ -19,6 +18,15 @@ const POSITION_RATIO = 1.125;
 
 /** A longer wait is not worth a number. */
 const LONGEST_WAIT = 365 * DAY;
+
+/**
+ * How long a user probably waits for a slot, in milliseconds from the instant of the estimate: half
+ * of all waits end before `p50`, nine of ten before `p90`.
+ */
+interface WaitEstimate {
+  readonly p50: number;
+  readonly p90: number;
+}
 
 export interface SlotsInUse extends KnownSessions {
   /** Granted slots that are not collected yet: their sessions begin now. */

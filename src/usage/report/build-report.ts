@@ -1,8 +1,9 @@
+import type { PoolName } from "../../domain/slots/pool-name.ts";
+import { compareTexts } from "../../domain/text/compare-texts.ts";
 import { HOUR, instant, latest, type Instant } from "../../domain/time.ts";
-import type { EndedEpisode, PoolKey, Session, SiteRecord } from "../site-record.ts";
+import type { EndedEpisode, Session, SiteRecord } from "../site-record.ts";
 import { computeConsumption, listEndingLicenses } from "./consumption-figures.ts";
 import {
-  compareTexts,
   computeDenials,
   countEpisodes,
   groupBy,
@@ -34,7 +35,7 @@ export function* buildReport(
   request: ReportRequest,
   names: Names,
 ): InSteps<Report> {
-  const isWanted = ({ product, feature }: PoolKey): boolean =>
+  const isWanted = ({ product, feature }: PoolName): boolean =>
     (request.product === null || request.product === product) &&
     (request.feature === null || request.feature === feature);
   // Nothing is known of the time after the record: it is not observed, and counts for no mean.
@@ -151,16 +152,16 @@ export function* buildReport(
 const MIN_DAYS = 20_000;
 
 /** Names have no control characters. */
-const poolKeyText = ({ product, feature }: PoolKey): string =>
+const poolKeyText = ({ product, feature }: PoolName): string =>
   feature === null ? product : `${product}\n${feature}`;
 
 const findEnd = ({ clockPeriods }: SiteRecord): number =>
   Math.max(...clockPeriods.map(({ to }) => to));
 
 /** Every pool that was licensed, used or wanted. */
-export function listPools({ terms, sessions, episodes, consumptions }: SiteRecord): PoolKey[] {
-  const pools = new Map<string, PoolKey>();
-  const add = ({ product, feature }: PoolKey): void => {
+export function listPools({ terms, sessions, episodes, consumptions }: SiteRecord): PoolName[] {
+  const pools = new Map<string, PoolName>();
+  const add = ({ product, feature }: PoolName): void => {
     const key = poolKeyText({ product, feature });
     if (!pools.has(key)) pools.set(key, { product, feature });
   };

@@ -1,7 +1,8 @@
 import { getLicenseEnd, type ConsumptionTerms } from "../../domain/licenses/terms.ts";
 import { isInForce } from "../terms-in-force.ts";
 import type { CountedConsumption, TermsPeriod } from "../site-record.ts";
-import { compareTexts, countPeople, groupBy } from "./denials.ts";
+import { compareTexts } from "../../domain/text/compare-texts.ts";
+import { countPeople, groupBy } from "./denials.ts";
 import type { ConsumptionFigures, EndingLicense } from "./report.ts";
 
 /** What was counted, by license and feature. */

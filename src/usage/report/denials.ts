@@ -1,3 +1,4 @@
+import { compareTexts } from "../../domain/text/compare-texts.ts";
 import { personOf, type EpisodeOutcome } from "../../domain/demand/episode.ts";
 import type { EndedEpisode } from "../site-record.ts";
 import type { Names } from "./names.ts";
@@ -111,6 +112,3 @@ export function* groupInSteps<T>(
   });
   return groups;
 }
-
-/** By code units: the same order on every machine. */
-export const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

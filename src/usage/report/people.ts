@@ -2,8 +2,9 @@ import { personOf } from "../../domain/demand/episode.ts";
 import { HOUR } from "../../domain/time.ts";
 import { clipToClockPeriods } from "../clock-periods.ts";
 import { intersect, type TimeSpan } from "../time-span.ts";
-import type { EndedEpisode, PoolKey, Session, SiteRecord } from "../site-record.ts";
-import { compareTexts } from "./denials.ts";
+import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { EndedEpisode, Session, SiteRecord } from "../site-record.ts";
+import { compareTexts } from "../../domain/text/compare-texts.ts";
 import { findHour } from "./pool-figures.ts";
 import type { LocalHour } from "./local-hours.ts";
 import type { Names } from "./names.ts";
@@ -22,7 +23,7 @@ export interface PoolPeople {
 /** Who used the slots of one pool, and for how long. */
 export function* computePeople(
   { clockPeriods }: Pick<SiteRecord, "clockPeriods">,
-  { product, feature }: PoolKey,
+  { product, feature }: PoolName,
   sessions: readonly Session[],
   episodes: readonly EndedEpisode[],
   window: TimeSpan,

@@ -1,6 +1,7 @@
 import { HOUR, type Instant } from "../../domain/time.ts";
 import type { TimeSpan } from "../time-span.ts";
-import type { PoolKey, Session, SiteRecord } from "../site-record.ts";
+import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { Session, SiteRecord } from "../site-record.ts";
 import type { LocalHour } from "./local-hours.ts";
 import { weightedPercentile } from "./percentiles.ts";
 import { visitLevels, type LevelStretch } from "./pool-levels.ts";
@@ -17,7 +18,7 @@ export interface DayLevels {
 export interface PoolLevels {
   readonly figures: Omit<
     PoolFigures,
-    keyof PoolKey | "sessions" | "people" | "episodes" | "openEpisodes"
+    keyof PoolName | "sessions" | "people" | "episodes" | "openEpisodes"
   >;
   readonly days: ReadonlyMap<string, DayLevels>;
 }
@@ -25,7 +26,7 @@ export interface PoolLevels {
 /** The figures of the slots in use of one pool; `hours` covers the window. */
 export function* computePoolLevels(
   record: Pick<SiteRecord, "clockPeriods" | "terms">,
-  key: PoolKey,
+  key: PoolName,
   sessions: readonly Session[],
   window: TimeSpan,
   hours: readonly LocalHour[],

@@ -1,7 +1,8 @@
 import { clipToClockPeriods } from "../clock-periods.ts";
 import { intersect, type TimeSpan } from "../time-span.ts";
 import { instant, type Instant } from "../../domain/time.ts";
-import type { ClockPeriod, PoolKey, Session, SiteRecord } from "../site-record.ts";
+import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { ClockPeriod, Session, SiteRecord } from "../site-record.ts";
 import { listLimits } from "../terms-in-force.ts";
 import { visitInSteps, type InSteps } from "./report.ts";
 
@@ -21,7 +22,7 @@ const PIECE = 2_000;
  */
 export function* visitLevels(
   record: Pick<SiteRecord, "clockPeriods" | "terms">,
-  key: PoolKey,
+  key: PoolName,
   sessions: readonly Session[],
   window: TimeSpan,
   breaks: readonly Instant[],

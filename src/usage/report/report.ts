@@ -1,6 +1,7 @@
 import type { Episode, EpisodeOutcome } from "../../domain/demand/episode.ts";
 import type { Instant } from "../../domain/time.ts";
-import type { EndedEpisode, PoolKey, Session } from "../site-record.ts";
+import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { EndedEpisode, Session } from "../site-record.ts";
 
 /** The longest period of a report. */
 export const MAX_PERIOD_DAYS = 600;
@@ -77,7 +78,7 @@ export interface OmittedRows {
 }
 
 /** Slots in use of one pool, exact from its sessions. */
-export interface PoolFigures extends PoolKey {
+export interface PoolFigures extends PoolName {
   /** The limit at the end of the period. */
   readonly limit: number;
   /** The limits that were in force, oldest first. */
@@ -107,7 +108,7 @@ export interface HeatMap {
   readonly peak: readonly (readonly (number | null)[])[];
 }
 
-export interface DayFigures extends PoolKey, EpisodeCounts {
+export interface DayFigures extends PoolName, EpisodeCounts {
   /** YYYY-MM-DD in the report's time zone. */
   readonly day: string;
   /** The highest limit of the day. */
@@ -144,7 +145,7 @@ export interface DenialFigures extends EpisodeCounts {
   readonly deniedPeople: readonly DeniedPerson[];
 }
 
-export interface DenialReason extends PoolKey {
+export interface DenialReason extends PoolName {
   readonly code: string;
   readonly rule: string | null;
   readonly episodes: number;
@@ -156,7 +157,7 @@ export interface DeniedPerson extends EpisodeCounts {
   readonly longestWait: number;
 }
 
-export interface EpisodeRow extends PoolKey, Pick<EndedEpisode, "code" | "rule" | "attempts"> {
+export interface EpisodeRow extends PoolName, Pick<EndedEpisode, "code" | "rule" | "attempts"> {
   readonly person: string;
   readonly user: string;
   readonly peer: string;
@@ -167,7 +168,7 @@ export interface EpisodeRow extends PoolKey, Pick<EndedEpisode, "code" | "rule" 
   readonly waited: number;
 }
 
-export interface PersonFigures extends PoolKey {
+export interface PersonFigures extends PoolName {
   readonly person: string;
   readonly slotHours: number;
   readonly sessions: number;
@@ -198,7 +199,7 @@ export interface IdleHolder {
   readonly borrowedUntil: Instant | null;
 }
 
-export interface ConsumptionFigures extends PoolKey {
+export interface ConsumptionFigures extends PoolName {
   readonly license: number;
   readonly counted: number;
   /** The last total of the period. */
@@ -219,7 +220,7 @@ export interface EndingLicense {
   readonly endsAt: Instant;
 }
 
-export interface SessionRow extends PoolKey, Pick<Session, "license" | "slot" | "endedBy"> {
+export interface SessionRow extends PoolName, Pick<Session, "license" | "slot" | "endedBy"> {
   readonly person: string;
   readonly user: string;
   readonly host: string;

@@ -1,7 +1,8 @@
 import type { TimeSpan } from "../time-span.ts";
 import { intersect } from "../time-span.ts";
 import type { InSteps } from "../report/report.ts";
-import type { PoolKey, SiteRecord } from "../site-record.ts";
+import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { SiteRecord } from "../site-record.ts";
 import { rulesOf } from "../rules-of-event.ts";
 import { listLimits } from "../terms-in-force.ts";
 import { collectDemand } from "./demand.ts";
@@ -9,7 +10,7 @@ import { estimateDemandMet } from "./estimate.ts";
 import { replayRecorded } from "./replay-recorded.ts";
 import type { DemandMet, WhatIf, WhatIfRow } from "./what-if.ts";
 
-export interface WhatIfRequest extends PoolKey {
+export interface WhatIfRequest extends PoolName {
   readonly window: TimeSpan;
   readonly slots: readonly number[];
   /** The share of needs that are to be met at once, above 0 and at most 1. */
@@ -70,7 +71,7 @@ function selectProduct(record: SiteRecord, product: string): SiteRecord {
 }
 
 /** Whether rules about the pool were in force at any time of the record. */
-function hasRules({ rulesBefore, sharing }: SiteRecord, { product, feature }: PoolKey): boolean {
+function hasRules({ rulesBefore, sharing }: SiteRecord, { product, feature }: PoolName): boolean {
   const applied = sharing.flatMap(({ event }) =>
     event.type === "RulesApplied" ? [rulesOf(event)] : [],
   );
@@ -82,7 +83,7 @@ function hasRules({ rulesBefore, sharing }: SiteRecord, { product, feature }: Po
 /** The lowest and the highest limit while a license was installed. */
 function findLimits(
   { terms, clockPeriods }: SiteRecord,
-  key: PoolKey,
+  key: PoolName,
   window: TimeSpan,
 ): WhatIf["limits"] {
   const limits = clockPeriods.flatMap((period, index) => {

@@ -2,7 +2,8 @@ import { MINUTE, type Instant } from "../../domain/time.ts";
 import { groupBy } from "../report/denials.ts";
 import { percentile } from "../report/percentiles.ts";
 import type { TimeSpan } from "../time-span.ts";
-import type { EndedEpisode, PoolKey, Session, SiteRecord } from "../site-record.ts";
+import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { EndedEpisode, Session, SiteRecord } from "../site-record.ts";
 import { HELD } from "./replayed-site.ts";
 import type { Assumptions, DemandMet } from "./what-if.ts";
 
@@ -37,8 +38,8 @@ const DEFAULT_RETRY = MINUTE;
 const MAX_RETRIES = 20;
 
 /** The needs for a pool in a window, each counted once. */
-export function collectDemand(record: SiteRecord, key: PoolKey, window: TimeSpan): Demand {
-  const isOfPool = ({ product, feature }: PoolKey): boolean =>
+export function collectDemand(record: SiteRecord, key: PoolName, window: TimeSpan): Demand {
+  const isOfPool = ({ product, feature }: PoolName): boolean =>
     product === key.product && feature === key.feature;
   const isInWindow = (at: Instant): boolean => at >= window.from && at < window.to;
   const sessions = record.sessions.filter(isOfPool);

@@ -2,7 +2,8 @@ import { later, type Instant } from "../../domain/time.ts";
 import type { RuleSet } from "../../domain/rules/rule-set.ts";
 import type { Terms } from "../../domain/licenses/terms.ts";
 import { visitInSteps, type InSteps } from "../report/report.ts";
-import type { PoolKey, Session, SiteRecord, TermsPeriod } from "../site-record.ts";
+import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { Session, SiteRecord, TermsPeriod } from "../site-record.ts";
 import { rulesOf } from "../rules-of-event.ts";
 import { isInForce } from "../terms-in-force.ts";
 import { medianOf, type Demand, type Need } from "./demand.ts";
@@ -15,7 +16,7 @@ const PIECE = 100;
 /** Estimates how the demand for a pool would have been met with another number of slots. */
 export function* estimateDemandMet(
   record: SiteRecord,
-  key: PoolKey,
+  key: PoolName,
   demand: Demand,
   slots: number,
 ): InSteps<DemandMet> {
@@ -74,7 +75,7 @@ const isInstalledIn = ({ startSeq, startPeriod }: TermsPeriod, clockPeriod: numb
 /** What happened in one clock period: sessions of other pools are as recorded. */
 function listSteps(
   { terms, sessions, clockPeriods, sharing }: SiteRecord,
-  key: PoolKey,
+  key: PoolName,
   { needs, sessions: replaced }: Demand,
   clockPeriod: number,
 ): Step[] {
@@ -114,11 +115,11 @@ function listSteps(
 /** A site whose licenses have together a chosen number of slots in one pool. */
 class SizedSite {
   readonly #site = new ReplayedSite();
-  readonly #key: PoolKey;
+  readonly #key: PoolName;
   readonly #slots: number;
   readonly #installed = new Map<number, TermsPeriod>();
 
-  constructor(key: PoolKey, slots: number) {
+  constructor(key: PoolName, slots: number) {
     this.#key = key;
     this.#slots = slots;
   }

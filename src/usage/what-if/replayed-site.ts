@@ -6,10 +6,11 @@ import { transact } from "../../domain/transact.ts";
 import { instant, later, type Instant } from "../../domain/time.ts";
 import type { Terms } from "../../domain/licenses/terms.ts";
 import type { Identity, RuleSet } from "../../domain/rules/rule-set.ts";
-import type { PoolKey, SharingEvent, TermsPeriod } from "../site-record.ts";
+import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { SharingEvent, TermsPeriod } from "../site-record.ts";
 
 /** Who asks for a slot of which pool. */
-export interface SlotWish extends PoolKey {
+export interface SlotWish extends PoolName {
   readonly user: string;
   readonly peer: string;
   readonly host: string;
@@ -19,7 +20,7 @@ export interface SlotWish extends PoolKey {
 }
 
 /** A slot that was granted: enough to give it another end. */
-export interface GrantedSlot extends PoolKey {
+export interface GrantedSlot extends PoolName {
   readonly license: number;
   readonly user: string;
 }

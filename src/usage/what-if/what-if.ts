@@ -1,5 +1,5 @@
 import type { Instant } from "../../domain/time.ts";
-import type { PoolKey } from "../site-record.ts";
+import type { PoolName } from "../../domain/slots/pool-name.ts";
 
 /** How the recorded demand for one pool would have been met. */
 export interface DemandMet {
@@ -18,7 +18,7 @@ export interface WhatIfRow extends DemandMet {
   readonly isRecorded: boolean;
 }
 
-export interface WhatIf extends PoolKey {
+export interface WhatIf extends PoolName {
   readonly from: Instant;
   readonly to: Instant;
   /** The limits that were in force, lowest and highest. */

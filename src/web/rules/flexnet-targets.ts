@@ -1,7 +1,7 @@
-import type { ImportTarget } from "../../rules/flexnet/imported-rules.ts";
+import type { PoolName } from "../../domain/slots/pool-name.ts";
 
 /** The product or PRODUCT:FEATURE that a reader typed; null: it is neither. */
-export function parseTarget(text: string): ImportTarget | null {
+export function parseTarget(text: string): PoolName | null {
   const [product = "", feature = null, ...rest] = text.trim().split(":");
   if (product === "" || feature === "" || rest.length > 0) return null;
   return { product, feature };
@@ -11,9 +11,7 @@ export function parseTarget(text: string): ImportTarget | null {
  * What each feature becomes, where the reader typed something. A feature with nothing becomes a
  * product of the same name, and a part of one is not converted.
  */
-export const readTargets = (
-  typed: ReadonlyMap<string, string>,
-): ReadonlyMap<string, ImportTarget> =>
+export const readTargets = (typed: ReadonlyMap<string, string>): ReadonlyMap<string, PoolName> =>
   new Map(
     [...typed].flatMap(([feature, text]) => {
       const target = parseTarget(text);

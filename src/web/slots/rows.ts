@@ -1,3 +1,4 @@
+import { compareTexts } from "../../domain/text/compare-texts.ts";
 import type { RegistrationReply } from "../../http/routes/admin.ts";
 import { COLUMN_VIEWS, COLUMNS, sortKeyOf, type Column } from "./columns.ts";
 
@@ -85,8 +86,6 @@ function comparatorOf({ column, descending }: SortOrder): Compare {
     return compareTexts(a.sortKeys.duration, b.sortKeys.duration) || compareTexts(a.key, b.key);
   };
 }
-
-const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 export const sortRows = (rows: readonly SlotRow[], order: SortOrder): readonly SlotRow[] =>
   rows.toSorted(comparatorOf(order));

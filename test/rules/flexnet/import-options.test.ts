@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { PoolRules, RuleSet } from "../../../src/domain/rules/rule-set.ts";
 import { importOptions, type OptionsImport } from "../../../src/rules/flexnet/import-options.ts";
-import type { ImportTarget } from "../../../src/rules/flexnet/imported-rules.ts";
+import type { PoolName } from "../../../src/domain/slots/pool-name.ts";
 import { UNSUPPORTED_KEYWORDS } from "../../../src/rules/flexnet/unsupported-keywords.ts";
 import { parseRules } from "../../../src/rules/parse-rules.ts";
 import { OPTIONS_FILES } from "./options-files.ts";
@@ -10,7 +10,7 @@ interface Imported extends OptionsImport {
   readonly rules: RuleSet;
 }
 
-function importText(text: string, map: Readonly<Record<string, ImportTarget>> = {}): Imported {
+function importText(text: string, map: Readonly<Record<string, PoolName>> = {}): Imported {
   const result = importOptions(text, new Map(Object.entries(map)));
   const { rules, findings } = parseRules(result.toml);
   expect(findings.filter(({ severity }) => severity === "error")).toEqual([]);
