@@ -22,10 +22,14 @@ const EstimateReply = Type.Union(
   },
 );
 
+const position = Type.Integer({
+  description: "1: the next user to get a slot. 0: a slot is held for the user.",
+});
+
 /** What a refusal of register says of the caller's place. */
 export const QueuePlaceReply = Type.Object(
   {
-    position: Type.Integer({ description: "1: the next one to get a slot." }),
+    position,
     length: Type.Integer({ description: "How many users wait for the product." }),
     eta: EstimateReply,
     expires_at: time("The place ends then, unless the request is repeated before."),
@@ -38,7 +42,7 @@ export type QueuePlaceReply = Static<typeof QueuePlaceReply>;
 const Place = Type.Object(
   {
     user: Type.String(),
-    position: Type.Integer({ description: "1: the next one to get a slot." }),
+    position,
     state: Type.Union([Type.Literal("waiting"), Type.Literal("held"), Type.Literal("limited")], {
       description: "held: a slot is kept until the user collects it. limited: a limit blocks it.",
     }),

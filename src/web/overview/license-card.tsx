@@ -53,7 +53,10 @@ function SharingFigures({ product }: { product: string }) {
       )}
       {reservation !== null && (
         <a href={linkTo("rules")}>
-          {overview.reserved(formatNumber(reservation.reserved), formatNumber(reservation.idle))}
+          {overview.reserved(
+            formatNumber(reservation.reserved),
+            formatNumber(reservation.reserved - reservation.idle),
+          )}
         </a>
       )}
     </p>

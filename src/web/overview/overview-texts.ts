@@ -3,7 +3,8 @@ export const overview = {
   inUse: (used: string, all: string) => `${used} of ${all} slots in use`,
   free: (free: string) => `${free} free`,
   full: "full",
-  reserved: (reserved: string, idle: string) => `${reserved} reserved, ${idle} of them idle`,
+  reserved: (reserved: string, used: string) =>
+    `${reserved} reserved, ${used} used by their groups`,
   over: (more: string) => `${more} more than the license allows`,
   validUntil: "expires",
   noExpiry: "no expiry",

@@ -51,7 +51,7 @@ export const queue = {
   none: {
     title: "No user waits for a slot",
     ofProduct: (product: string) => `No user waits for a slot of ${product}`,
-    text: "An application waits when it sends the header “Prefer: wait=60” with its register request: it gets the next free slot instead of a refusal. Without the header, it is refused at once, as before.",
+    text: "An application waits when it sends the header “Prefer: wait=60” with its register request: it gets the next free slot instead of a refusal. Without the header, it is refused at once.",
     run: "A command that needs a slot can wait, too:",
     command: "berth run --product CAD --wait 2h -- make",
   },

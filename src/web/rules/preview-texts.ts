@@ -15,7 +15,7 @@ const LIMIT_KINDS: Readonly<Record<string, string>> = {
 export const preview = {
   title: "What would change",
   about:
-    "Compared with the rules in effect. Users keep the slots that they have: rules judge new slots only. Free for all: slots that a user without a reservation can get now.",
+    "Compared with the rules in effect. Users keep the slots that they have: rules judge new slots only. Free for others: slots that a user without a reservation can get now.",
   noPools: "The rules concern no installed product.",
   noneAffected: "No user with a slot would be denied or above a limit, and no waiting user denied.",
   feature: (product: string, feature: string) => `${product}, feature ${feature}`,
@@ -24,7 +24,7 @@ export const preview = {
   facts: {
     inUse: "In use",
     reserved: "Reserved",
-    available: "Free for all",
+    available: "Free for others",
   },
   denied: (count: number) => `${users(count)} with a slot would get no new one: denied`,
   overLimit: (count: number) =>

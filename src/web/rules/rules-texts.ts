@@ -18,7 +18,6 @@ export const rules = {
     checking: "Checking…",
     none: "No findings: these rules can be applied.",
     noneOfApplied: "No findings.",
-    empty: "An empty text means no rules.",
     count: (errors: number, warnings: number) =>
       [
         errors > 0 ? counted(errors, "error", "errors") : "",
