@@ -247,6 +247,13 @@ describe("texts for the editor", () => {
     const large = { name: "large.toml", mimeType: "", buffer: Buffer.alloc(1_048_577, "#") };
     await page.getByLabel("Open a file with rules").setInputFiles(large);
     await page.getByText("This file is larger than 1 MiB").waitFor();
+    const latin1 = {
+      name: "latin1.toml",
+      mimeType: "",
+      buffer: Buffer.from("# Bj\u00f6rn", "latin1"),
+    };
+    await page.getByLabel("Open a file with rules").setInputFiles(latin1);
+    await page.getByText("This file is not UTF-8 text.").waitFor();
     expect(await editor.inputValue()).toBe(RESERVE);
   });
 
@@ -267,12 +274,14 @@ TIMEOUT cad_base 3600
     await dialog.getByLabel("Product of cad_base").fill("CAD");
     await dialog.getByLabel("Product of cad_mesh").fill("CAD:");
     await dialog.getByText("A product code, or PRODUCT:FEATURE.").waitFor();
+    const use = dialog.getByRole("button", { name: "Use these rules" });
+    expect(await use.isDisabled()).toBe(true);
     await dialog.getByText("Differences to know").click();
     await dialog.getByText("these features became products of the same name").waitFor();
     expect(await dialog.textContent()).not.toContain("--map");
     await dialog.getByLabel("Product of cad_mesh").fill("CAD:MESH");
     await opened.checkAccessibility("import of a FlexNet options file");
-    await dialog.getByRole("button", { name: "Use these rules" }).click();
+    await use.click();
     await expectEventually(() => page.getByRole("dialog").count(), 0);
     const text = await editor.inputValue();
     expect(text).toContain(`product = "CAD"`);
@@ -379,6 +388,14 @@ test("the slots name the group that they are reserved for, and are found by it",
     () => page.getByRole("dialog").getByText("Reserved for", { exact: true }).count(),
     1,
   );
+});
+
+test("the overview counts reserved slots, and those that their groups use", async () => {
+  await putRules(RESERVE);
+  for (const user of ["ada", "lin"]) expect(await register(user)).toBe("granted");
+  const { page } = await openSignedIn(site, token, "/");
+  await page.getByRole("link", { name: "2 reserved, 1 used by their groups" }).click();
+  await expectEventually(() => new URL(page.url()).hash, "#/rules");
 });
 
 test("a viewer reads rules, findings and explanations, and changes nothing", async () => {

@@ -20,7 +20,7 @@ export function FileButton({ label, longLabel, onText }: FileButtonProps) {
     if (file === undefined) return;
     void act(async () => {
       if (file.size > MAX_BYTES) throw new Error(rules.tooLarge);
-      onText(await file.text());
+      onText(decodeText(await file.arrayBuffer()));
     });
   };
   return (
@@ -42,4 +42,13 @@ export function FileButton({ label, longLabel, onText }: FileButtonProps) {
       {wrong.value !== "" && <Notice kind="bad">{wrong.value}</Notice>}
     </span>
   );
+}
+
+/** Refuses other encodings: names with wrong characters would match no user. */
+function decodeText(bytes: ArrayBuffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new Error(rules.notUtf8);
+  }
 }

@@ -67,6 +67,7 @@ function Conversion({ options, onUse, onCancel }: ConversionProps) {
   const { features } = useMemo(() => importOptions(options, new Map()), []);
   const targets = useSignal<ReadonlyMap<string, string>>(suggestTargets(features));
   const result = useMemo(() => importOptions(options, readTargets(targets.value)), [targets.value]);
+  const hasWrongTarget = [...targets.value.values()].some((text) => parseTarget(text) === null);
   return (
     <>
       {features.length > 0 && <FeatureFields features={features} targets={targets} />}
@@ -78,7 +79,11 @@ function Conversion({ options, onUse, onCancel }: ConversionProps) {
       <NotConverted result={result} />
       <div class="row actions">
         <Button onClick={onCancel}>{texts.cancel}</Button>
-        <Button kind="main" disabled={result.converted === 0} onClick={() => onUse(result.toml)}>
+        <Button
+          kind="main"
+          disabled={result.converted === 0 || hasWrongTarget}
+          onClick={() => onUse(result.toml)}
+        >
           {texts.use}
         </Button>
       </div>

@@ -46,6 +46,7 @@ export const rules = {
   save: "Save as file",
   open: "Open a file",
   openLabel: "Open a file with rules",
+  notUtf8: "This file is not UTF-8 text. Convert it first, for example with iconv.",
   tooLarge: "This file is larger than 1 MiB, which is more than rules may have.",
   changed: {
     title: "Other rules were applied meanwhile.",
