@@ -15,20 +15,32 @@ export const formatFindings = (findings: readonly RulesFinding[], file: string):
 /** What rules would change, by product and feature. */
 export function formatPreview(pools: readonly PoolPreview[] | null): string[] {
   if (pools === null || pools.length === 0) return [];
-  const header = ["POOL", "SLOTS", "IN USE", "RESERVED", "IDLE", "FREE FOR OTHERS"];
   const rows = pools.map(({ before, after, ...pool }) => [
-    describePool(pool),
+    pool.product,
+    pool.feature ?? "-",
     String(pool.slots),
-    String(pool.slots_in_use + pool.holds),
+    String(pool.slots_in_use),
+    String(pool.holds),
     formatChange(before.reserved, after.reserved),
     formatChange(before.idle, after.idle),
     formatChange(before.available, after.available),
   ]);
-  return [formatTable([header, ...rows]), ...pools.flatMap(formatAffected)];
+  return [formatTable([PREVIEW_HEADER, ...rows]), ...pools.flatMap(formatAffected)];
 }
 
+const PREVIEW_HEADER = [
+  "PRODUCT",
+  "FEATURE",
+  "SLOTS",
+  "IN USE",
+  "HELD",
+  "RESERVED",
+  "IDLE",
+  "FREE FOR OTHERS",
+];
+
 const describePool = ({ product, feature }: Pick<PoolPreview, "product" | "feature">): string =>
-  feature === null ? product : `${product} ${feature}`;
+  feature === null ? product : `${product}, feature ${feature}`;
 
 const formatChange = (before: number, after: number): string =>
   before === after ? String(after) : `${before} -> ${after}`;
@@ -68,7 +80,8 @@ function formatNames(title: string, total: number, names: readonly string[]): st
 export function formatExplanation(reply: ExplanationReply): string {
   const { product, feature, person, groups, home, steps, slots, register, borrow } = reply;
   const facts = [
-    ["pool", describePool({ product, feature })],
+    ["product", product],
+    ["feature", feature ?? "none: the slots of the product itself"],
     ["person", person],
     ["groups", groups.join(", ") || "none"],
     ["own reservation", home ?? "none"],

@@ -30,10 +30,10 @@ export function findPerson(environment: Environment): string {
 
 /** The system knows the user better than the variables do, but not in every container. */
 const readUserName = ({ USER, LOGNAME, USERNAME }: Environment): string =>
-  askSystem() || USER || LOGNAME || USERNAME || `uid-${process.getuid?.() ?? "unknown"}`;
+  readSystemUserName() || USER || LOGNAME || USERNAME || `uid-${process.getuid?.() ?? "unknown"}`;
 
 /** The runtime's own function reads variables only. Empty: Windows, or the user has no name. */
-function askSystem(): string {
+function readSystemUserName(): string {
   try {
     const { exitCode, stdout } = Bun.spawnSync(["/usr/bin/id", "-un"], { stderr: "ignore" });
     return exitCode === 0 ? stdout.toString().trim() : "";

@@ -27,6 +27,7 @@ export class SlotKeeper {
   #slot: Slot;
   #heldUntil: number;
   #isLost = false;
+  #isStopping = false;
   #failures = 0;
 
   constructor(client: LicenseClient, slot: Slot, canQueue: boolean, events: KeeperEvents) {
@@ -62,8 +63,6 @@ export class SlotKeeper {
   get end(): string {
     return formatClock(this.#slot.expiresAt);
   }
-
-  #isStopping = false;
 
   async #run(): Promise<void> {
     let interval = withJitter(this.#slot.timeout / 3);

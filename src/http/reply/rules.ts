@@ -65,19 +65,16 @@ const OverLimitReply = Type.Object(
   { title: "OverLimit" },
 );
 
-const reservedSlots = (title: string) =>
-  Type.Object(
-    {
-      reserved: Type.Integer(),
-      idle: Type.Integer({ description: "Reserved slots that their groups do not use." }),
-      available: Type.Integer({
-        description: "Free slots that a caller without a reservation can get.",
-      }),
-    },
-    { title },
-  );
-
-const ReservedSlots = reservedSlots("ReservedSlots");
+const ReservedSlots = Type.Object(
+  {
+    reserved: Type.Integer(),
+    idle: Type.Integer({ description: "Reserved slots that their groups do not use." }),
+    available: Type.Integer({
+      description: "Free slots that a caller without a reservation can get.",
+    }),
+  },
+  { title: "ReservedSlots" },
+);
 
 const PoolPreviewReply = Type.Object(
   {
