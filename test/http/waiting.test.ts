@@ -256,6 +256,19 @@ describe("register with Prefer: wait", () => {
     expect([status, refusal]).toMatchObject([400, { code: "floating_not_available" }]);
   });
 
+  test("is answered at once when the appliance moves to another host, without a place", async () => {
+    const site = await openFullSite();
+    const [first, second] = [await startWaiting(site, "ada"), await startWaiting(site, "bob")];
+    unwrap(await site.services.hostMove.moveAway("socket"));
+    for (const { reply } of [first, second]) {
+      const [response, body] = await reply;
+      expect([response.status, body]).toMatchObject([409, { code: "moved_away" }]);
+      expect(body).not.toHaveProperty("queue");
+      expect(response.headers.get("retry-after")).toBeNull();
+    }
+    expect(await listWaiting(site)).toEqual(["ada", "bob"]);
+  });
+
   test("is answered at once when the server stops, and its place stays", async () => {
     const site = await openFullSite();
     const [first, second] = [await startWaiting(site, "ada"), await startWaiting(site, "bob")];

@@ -155,6 +155,10 @@ export class QueueDispatcher implements StoreObserver {
         if (!state.queues.get(product)) this.#contacts.delete(product);
         break;
       }
+      case "MovedAway":
+        // This host grants nothing any more: callers must be sent to the other one.
+        for (const request of this.requests.listAll()) this.#retries.add(request);
+        break;
       default:
     }
     if (isPlaceEvent(event)) this.#changeCount += 1;

@@ -109,6 +109,8 @@ export class SlotQueue {
     );
     const result = await pendingResult;
     if (product === null || result.ok) return { result, place: null };
+    // The place is on the other host now.
+    if (result.fault.code === "moved_away") return { result, place: null };
     const user = claim.place.user ?? "";
     // After a slow disk, the term of the place begins with the reply.
     this.#dispatcher.touchPlace(product, user);
