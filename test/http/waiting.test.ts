@@ -422,10 +422,11 @@ describe("the queue", () => {
   });
 
   test("answers all requests of one user, which share the place", async () => {
-    const site = await openFullSite();
+    const waitingCount = new WaitingCount();
+    const site = await openFullSite({ gate: { waitingCount } });
     const { reply } = await startWaiting(site, "ada");
     const second = claim(site, "ada", waitFor(100));
-    await Bun.sleep(20);
+    while (waitingCount.count < 2) await Bun.sleep(1);
     expect(await listWaiting(site)).toEqual(["ada"]);
     await release(site, "zoe");
     expect([expectOk(await reply), expectOk(await second)]).toMatchObject([

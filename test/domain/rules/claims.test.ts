@@ -229,7 +229,7 @@ describe("a limit for a group", () => {
 describe("a reservation that keeps idle slots", () => {
   const site = ruled(3, { reservations: [reserve("sim", 2)] });
 
-  test("leaves the other slots to everybody", () => {
+  test("leaves the other slots to all callers", () => {
     site.at(MONDAY).when(register("eve")).records({ type: "SlotTaken" });
   });
 
@@ -266,7 +266,7 @@ describe("a reservation that keeps idle slots", () => {
       .refuses(reservedFor(3, ["sim", 1]));
   });
 
-  test("lets members have more than the reserved slots, like everybody", () => {
+  test("lets members have more than the reserved slots, as all callers may", () => {
     const members = site.at(MONDAY).execute(register("ada"), register("grace"));
     members.at(MONDAY).when(register("grace2")).records({ type: "SlotTaken", home: "sim" });
   });
