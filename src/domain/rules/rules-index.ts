@@ -63,6 +63,8 @@ export class RulesIndex {
   /** Counts all holders, in one step. After a start, before the first request. */
   build(source: RulesSource, at: Instant): void {
     if (source.rules === null) return;
+    // The counters of a later time do not count what ended until then.
+    if (at < this.#latestCursor) this.#prepared = null;
     const indexed = this.#begin(source, this.#compile(source.rules.rules), at);
     indexed.countSome(source, Infinity);
     this.#active = indexed;

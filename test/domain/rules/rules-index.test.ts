@@ -181,6 +181,27 @@ describe("the counters of the rules", () => {
     }
   });
 
+  test("are right if the time went back a little after they were prepared", () => {
+    const limited = (slots: number) =>
+      ruleSet([], poolRules("cad", { eachUser: { slots, line: 1 } }));
+    const state = makeNewSite();
+    const run = (command: Parameters<typeof transact>[1], at: Instant): void =>
+      void transact(state, command, contextAt(at));
+    run(install(1, { slots: 5, timeoutMinutes: 30 }), MONDAY);
+    run(register("ada"), MONDAY);
+    run(applyRules(limited(8)), MONDAY);
+    const end = minutesLater(30);
+    const countOf = (at: Instant) =>
+      state.rulesIndex.findPool(state, "cad", null, at)?.use.byPerson("ada");
+    const { digest } = applyRules(limited(9));
+    const countSome = state.rulesIndex.prepare(state, digest, limited(9), end);
+    expect(countOf(later(end, -20))).toBe(1);
+    expect(countSome(Infinity)).toBe(true);
+    run(applyRules(limited(9)), later(end, -20));
+    expect(countOf(later(end, -10))).toBe(1);
+    expect(countOf(end)).toBe(0);
+  });
+
   test("do not count the slots of features of a license that was returned", () => {
     const state = makeNewSite();
     const features = [featureTerms("render", { floating: { slots: 5, timeoutMinutes: 20 } })];
