@@ -118,7 +118,7 @@ function countKeptFromOthers(
   if (keptSlots === 0) return 0;
   // Waiting members use up what is kept for them.
   const usedByMembers = homes.reduce((sum, { members, isKept }) => sum + (isKept ? members : 0), 0);
-  return Math.max(0, keptSlots - usedByMembers - countFreeOfProduct(state, product, context));
+  return Math.max(0, keptSlots - usedByMembers - countFreeOfProduct(state, product, null, context));
 }
 
 /** The same for the members of groups that must leave slots to others. */
@@ -134,5 +134,5 @@ function countKeptFromLenders(
     (sum, { members, keptFromMembers }) => sum + (keptFromMembers === 0 ? members : 0),
     0,
   );
-  return Math.max(0, keptSlots - usedByMembers - countFreeOfProduct(state, product, context));
+  return Math.max(0, keptSlots - usedByMembers - countFreeOfProduct(state, product, null, context));
 }

@@ -35,11 +35,16 @@ export const countFreeSlots = (
   countHolds(state, license) -
   countEndedByJump(state, license, user, context);
 
-/** Free slots over all licenses of a product that may grant slots now. */
-export function countFreeOfProduct(state: State, product: string, context: RuleContext): number {
+/** The same over all licenses of a product that may grant slots now. */
+export function countFreeOfProduct(
+  state: State,
+  product: string,
+  user: string | null,
+  context: RuleContext,
+): number {
   let free = 0;
   for (const license of listGrantingLicenses(state, product, context))
-    free += Math.max(0, countFreeSlots(state, license, null, context));
+    free += Math.max(0, countFreeSlots(state, license, user, context));
   return free;
 }
 

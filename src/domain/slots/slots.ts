@@ -117,26 +117,35 @@ function findFreeSlot(
     (license) =>
       countSlotsInUse(license.pool, at) + countHolds(state, license) < license.terms.slots,
   );
-  const free = hasReservations(state, claim, at)
-    ? countFreeOfProduct(state, product, context)
-    : withFreeSlots.length;
-  if (withFreeSlots.length === 0 || !hasRoomFor(state, claim, home, free, at)) {
-    const sum = (count: (license: License) => number): number =>
-      lendable.reduce((total, license) => total + count(license), 0);
-    const situation = {
-      slots: sum(({ terms }) => terms.slots),
-      freeSlots: sum((license) => Math.max(0, countFreeSlots(state, license, null, context))),
-      holds: sum((license) => countHolds(state, license)),
-      free,
-      home,
-    };
-    return err(makeNoSlotFault(state, claim, situation, at));
-  }
   const chosen = withFreeSlots.find(
     (license) => countFreeSlots(state, license, facts.user, context) > 0,
   );
-  if (chosen === undefined) return err({ code: "clock_suspect", behind: clockBehind });
+  if (withFreeSlots.length > 0 && chosen === undefined)
+    return err({ code: "clock_suspect", behind: clockBehind });
+  const free = hasReservations(state, claim, at)
+    ? countFreeOfProduct(state, product, facts.user, context)
+    : withFreeSlots.length;
+  if (chosen === undefined || !hasRoomFor(state, claim, home, free, at)) {
+    const counts = countSlots(state, lendable, facts.user, context);
+    return err(makeNoSlotFault(state, claim, { ...counts, free, home }, at));
+  }
   return ok({ license: chosen, registration: null, home });
+}
+
+/** The slots of these licenses together; `user` as in `countFreeSlots`. */
+function countSlots(
+  state: State,
+  licenses: readonly License[],
+  user: string,
+  context: RuleContext,
+): { readonly slots: number; readonly freeSlots: number; readonly holds: number } {
+  let [slots, freeSlots, holds] = [0, 0, 0];
+  for (const license of licenses) {
+    slots += license.terms.slots;
+    freeSlots += Math.max(0, countFreeSlots(state, license, user, context));
+    holds += countHolds(state, license);
+  }
+  return { slots, freeSlots, holds };
 }
 
 export function makeSlotOutcome(

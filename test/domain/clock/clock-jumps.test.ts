@@ -25,6 +25,7 @@ import {
   noFreeSlot,
 } from "../../support/scenario.ts";
 import { contextAt } from "../../support/rule-context.ts";
+import { applyRules, group, poolRules, reserve, ruleSet } from "../../support/rule-sets.ts";
 
 const NONCE = "00ff10a5c3";
 const PEER = "10.0.0.1";
@@ -208,6 +209,13 @@ describe("while the system clock is behind a recorded jump", () => {
 
   test("users get their own slots back", () => {
     expect(transact(state(), register("ada"), context).ok).toBe(true);
+  });
+
+  test("slots that are reserved but lent change neither of the two", () => {
+    const pool = poolRules("cad", { reservations: [reserve("sim", 1, "lend")] });
+    const ruled = ahead.at(days(30)).execute(applyRules(ruleSet([group("sim")], pool)));
+    expect(transact(state(ruled.events), register("ada"), context).ok).toBe(true);
+    expect(transact(state(ruled.events), register("gus"), context)).toMatchObject(refused);
   });
 
   test("a slot that ended by both clocks is lent again", () => {
