@@ -1,19 +1,14 @@
 import { makeDecision, type Decision } from "../decision.ts";
 import type { Event } from "../event.ts";
 import type { Result } from "../result.ts";
-import { hasRoomFor } from "../rules/judge-claim.ts";
+import { countIdleSlots, hasRoomFor } from "../rules/judge-claim.ts";
 import type { RuleContext } from "../rule-context.ts";
 import { countFreeSlots, listGrantingLicenses } from "../slots/free-slots.ts";
 import type { License, State } from "../state.ts";
 import { findBlockingCap } from "./blocking-caps.ts";
 import type { QueuedPlace } from "./place.ts";
 import type { Queue } from "./queue.ts";
-import {
-  findBlockingRule,
-  listHomesWithIdleSlots,
-  takeFallenLimits,
-  watchLimit,
-} from "./queue-rules.ts";
+import { findBlockingRule, takeFallenLimits, watchLimit } from "./queue-rules.ts";
 import { compareByService, type Lane } from "./waiting-lists.ts";
 
 /**
@@ -124,14 +119,13 @@ function findNextGrant(
   queue.refresh(at, slotCaps);
   for (const key of takeFallenLimits(state, queue.product, at)) queue.open(key);
   const total = free.reduce((sum, { slots }) => sum + slots, 0);
-  const idleHomes = listHomesWithIdleSlots(state, queue.product, at);
   const pool = { product: queue.product, feature: null };
   const candidates: Candidate[] = [];
   for (const lane of queue.lanes) {
     const { licenseId, home } = lane;
     const license = free.find(({ id }) => licenseId === null || id === licenseId);
     if (license === undefined || !hasRoomFor(state, pool, home, total, at)) continue;
-    const isAtHome = home !== null && idleHomes.has(home);
+    const isAtHome = home !== null && countIdleSlots(state, pool, home, at) > 0;
     candidates.push({ lane, isAtHome, license: license.id });
   }
   for (let parked = 1; ; parked += 1) {

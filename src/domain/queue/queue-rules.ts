@@ -1,7 +1,6 @@
 import {
   findReachedLimit,
   findRuledPool,
-  listIdleReservations,
   makeLimitFault,
   type Claim,
 } from "../rules/judge-claim.ts";
@@ -73,16 +72,6 @@ export function findBlockingRule(
     ? null
     : { key: limit.key, isRule: true, fault, wakeAt: null };
 }
-
-/** The reserved groups that use fewer slots than are reserved for them. */
-export const listHomesWithIdleSlots = (
-  state: State,
-  product: string,
-  at: Instant,
-): ReadonlySet<string> =>
-  new Set(
-    listIdleReservations(state, { product, feature: null }, at).map(({ group: name }) => name),
-  );
 
 /** The counter of this limit is reported once, when it falls. */
 export const watchLimit = ({ rulesIndex }: State, product: string, key: string): void =>
