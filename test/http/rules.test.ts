@@ -507,7 +507,7 @@ borrow = { max_hours = 2 }
     expectOk(await apply(site, rules.replace("slots = 1 }", 'slots = 1, idle = "lend" }')));
     const textOf = async (): Promise<string | undefined> =>
       (await explain(site, "user=zoe")).steps.find(({ rule }) => rule === "reserve")?.text;
-    expect(await textOf()).toBe("1 slot for group sim, 1 of them idle (lend)");
+    expect(await textOf()).toBe("1 slot for group sim, of which it uses 0 (lend)");
     for (const user of ["ada", "bob"]) expectOk(await site.register({ product: "cad", user }));
     site.peer = "10.1.4.9";
     expectRefusal(
@@ -517,7 +517,7 @@ borrow = { max_hours = 2 }
     );
     site.peer = "127.0.0.1";
     expect(await textOf()).toBe(
-      "1 slot for group sim, 1 of them idle (lend, but kept for now: a member was refused)",
+      "1 slot for group sim, of which it uses 0 (lend, but kept for now: a member was refused)",
     );
   });
 

@@ -101,6 +101,6 @@ export function formatExplanation(reply: ExplanationReply): string {
 function describeOutcome({ result, code, message, can_wait }: Outcome): string {
   if (result === "granted") return "granted";
   if (result === "renewed") return "renewed: the user holds a slot, and rules do not judge that";
-  const waiting = can_wait ? "; with Prefer: wait the call would wait in the queue" : "";
+  const waiting = can_wait ? "\n    with Prefer: wait, the call would wait in the queue" : "";
   return `refused, ${code}: ${message}${waiting}`;
 }

@@ -32,7 +32,8 @@ export function listSteps(
         line,
         result: "applies",
         text:
-          `${pluralize(slots, "slot")} for group ${group}, ${idleSlots} of them idle (${idle}` +
+          `${pluralize(slots, "slot")} for group ${group}, of which it uses ${slots - idleSlots} ` +
+          `(${idle}` +
           `${acting === idle ? "" : ", but kept for now: a member was refused"})` +
           (ruled.pool.findHome(facts) === group ? ": the caller's own reservation" : ""),
       }),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { formatExplanation, formatPreview } from "../../../src/cli/client/rules-texts.ts";
 
+type Explanation = Parameters<typeof formatExplanation>[0];
 type Pool = NonNullable<Parameters<typeof formatPreview>[0]>[number];
 
 const pool = (differing: Partial<Pool>): Pool => ({
@@ -58,9 +59,9 @@ describe("the preview of berth rules check", () => {
   });
 });
 
-test("the explanation of berth rules explain says which slots it is about", () => {
+describe("the explanation of berth rules explain", () => {
   const granted = { result: "granted", code: null, message: null, can_wait: false } as const;
-  const explain = (feature: string | null): string =>
+  const explain = (feature: string | null, register: Explanation["register"] = granted): string =>
     formatExplanation({
       product: "CAD",
       feature,
@@ -69,10 +70,32 @@ test("the explanation of berth rules explain says which slots it is about", () =
       home: null,
       steps: [],
       slots: { total: 10, in_use: 6, holds: 1, free: 3 },
-      register: granted,
+      register,
       borrow: null,
     });
-  expect(explain(null)).toMatch(/^product +CAD\nfeature +none: the slots of the product itself\n/);
-  expect(explain("RENDER")).toMatch(/^product +CAD\nfeature +RENDER\n/);
-  expect(explain(null)).toContain("10, 6 in use, 1 held, 3 free");
+
+  test("says which slots it is about", () => {
+    expect(explain(null)).toMatch(
+      /^product +CAD\nfeature +none: the slots of the product itself\n/,
+    );
+    expect(explain("RENDER")).toMatch(/^product +CAD\nfeature +RENDER\n/);
+    expect(explain(null)).toContain("10, 6 in use, 1 held, 3 free");
+  });
+
+  test("has the caller's message in one line, and whether the call can wait in the next", () => {
+    const refused = {
+      result: "refused",
+      code: "floating_not_available",
+      message: "all 10 slots are in use",
+    } as const;
+    expect(
+      explain(null, { ...refused, can_wait: true })
+        .split("\n")
+        .slice(-2),
+    ).toEqual([
+      "register: refused, floating_not_available: all 10 slots are in use",
+      "    with Prefer: wait, the call would wait in the queue",
+    ]);
+    expect(explain(null, { ...refused, can_wait: false })).toEndWith("all 10 slots are in use");
+  });
 });
