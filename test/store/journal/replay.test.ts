@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import type { Command } from "../../../src/domain/decide.ts";
+import { listReservations } from "../../../src/domain/rules/judge-claim.ts";
 import type { State } from "../../../src/domain/state.ts";
 import { later } from "../../../src/domain/time.ts";
 import { transact } from "../../../src/domain/transact.ts";
@@ -20,7 +21,15 @@ import {
 } from "../../support/licensed-store.ts";
 import { makeNewSite, makeNextInstall } from "../../support/new-site.ts";
 import { randomCommandSteps, type CommandStep } from "../../support/random-commands.ts";
-import { MONDAY } from "../../support/scenario.ts";
+import {
+  featureTerms,
+  install,
+  MONDAY,
+  register,
+  registerFeature,
+} from "../../support/scenario.ts";
+import { placeFacts, takePlace } from "../../support/queue-commands.ts";
+import { applyRules, group, poolRules, reserve, ruleSet } from "../../support/rule-sets.ts";
 import { copyFolder, tempFolder } from "../../support/temp-folder.ts";
 import { contextAt } from "../../support/rule-context.ts";
 import * as fc from "fast-check";
@@ -60,6 +69,39 @@ describe("snapshot", () => {
       }),
       { numRuns: 150 },
     );
+  });
+
+  test("restores the logins of holders and of waiting users, and recalled reservations", () => {
+    const floating = { slots: 1, timeoutMinutes: 30 };
+    const identity = { login: "ada", certificate: null };
+    const staff = group("staff", { logins: ["ada"] });
+    const reservations = [reserve("staff", 2, "lend")];
+    const features = [featureTerms("mesh", { floating })];
+    const commands: readonly Command[] = [
+      install(1, { slots: 2, features }),
+      applyRules(ruleSet([staff], poolRules("cad", { reservations }))),
+      register("ada", { identity }),
+      registerFeature("ada", "mesh", { identity }),
+      register("eve"),
+      takePlace("ada#2", { facts: placeFacts({ login: "ada" }) }),
+      { type: "RecallReservation", product: "cad", feature: null, group: "staff" },
+    ];
+    const state = makeNewSite();
+    for (const command of commands) {
+      expect(transact(state, command, contextAt(MONDAY)).ok).toBe(true);
+    }
+    const read = JSON.parse(JSON.stringify(encodeSnapshot(state, HEAD, emptyAuditLogEnd)));
+    if (!Value.Check(Snapshot, read)) throw new Error("not the shape of a state");
+    const restored = decodeSnapshot(read);
+    expect(dumpStateSorted(restored)).toEqual(dumpStateSorted(state));
+    const [license] = restored.licenses.values();
+    expect(license?.pool.get("ada")?.identity).toEqual(identity);
+    expect(license?.features.get("mesh")?.pool.get("ada")?.identity).toEqual(identity);
+    expect(restored.recalls.size).toBe(1);
+    const pool = { product: "cad", feature: null };
+    expect(listReservations(restored, pool, MONDAY)).toMatchObject([
+      { group: "staff", idleSlots: 1, acting: "keep" },
+    ]);
   });
 
   test("is read back from its file with more rows than one write contains", async () => {
