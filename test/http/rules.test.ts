@@ -13,6 +13,7 @@ import {
   expectRefusal,
   expectRefusedUnchanged,
   openAppliance,
+  type ApiResponse,
   type Appliance,
   type RequestHeaders,
 } from "../support/appliance.ts";
@@ -228,6 +229,16 @@ describe("POST /api/admin/v1/rules/clear", () => {
     expectOk(await site.register({ product: "cad", user: "ada" }));
   });
 
+  test("names the digest as its entity tag, which the next change can be based on", async () => {
+    const site = await openAppliance();
+    const tagOf = ([response]: ApiResponse<unknown>) => response.headers.get("etag") ?? "";
+    const applied = tagOf(await apply(site, TEXT));
+    expect(applied).toBe(`"${sha256(TEXT)}"`);
+    const cleared = tagOf(await site.post(`${RULES}/clear`, {}, { "if-match": applied }));
+    expect(cleared).toBe(`"${NO_RULES}"`);
+    expectOk(await put(site, TEXT, { "if-match": cleared }));
+  });
+
   test("refuses without If-Match", async () => {
     const site = await openAppliance();
     await expectRefusedUnchanged(site, 428, "precondition_required", () =>
@@ -396,6 +407,14 @@ borrow = { max_hours = 2 }
       "8 reserve applies",
       "10 borrow.max_hours applies",
     ]);
+  });
+
+  test("finds the groups of a login", async () => {
+    const site = await openAppliance();
+    expectOk(await apply(site, `[groups.staff]\nlogins = ["ada"]\n${rules}`));
+    expect((await explain(site, "user=ada&login=ada")).groups).toEqual(["staff"]);
+    expect((await explain(site, "user=ada&login=eve")).groups).toEqual([]);
+    expect((await explain(site, "user=ada")).groups).toEqual([]);
   });
 
   test("reads an address with the name of a credential, as the audit log shows it", async () => {

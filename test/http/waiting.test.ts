@@ -157,6 +157,15 @@ describe("register with Prefer: wait", () => {
     },
   );
 
+  test("has the words and the hint of the command line in a refusal for a command", async () => {
+    const site = await openFullSite();
+    const headers = { "x-berth-audience": "command-line", ...waitFor(0) };
+    const [, plain] = await claim(site, "ada", { "x-berth-audience": "command-line" });
+    expect(plain).toHaveProperty("hint");
+    const { queue: _queue, ...refusal } = expectPlace(await claim(site, "ada", headers), 1, 1);
+    expect(Object.keys(refusal).toSorted()).toEqual(Object.keys(plain as object).toSorted());
+  });
+
   test("answers at once with wait=0, and keeps the place when it is repeated", async () => {
     const site = await openFullSite();
     expectPlace(await claim(site, "ada", waitFor(0)), 1, 1);
@@ -508,12 +517,51 @@ describe("the queue", () => {
     expectOk(await reply);
   });
 
+  test("is listed for all products in their order, or for one", async () => {
+    const products = ["cam", "cad", "plm"];
+    const licenses = products.map((product, index) => [index + 1, { product, slots: 1 }]);
+    const site = await openAppliance({ licenses: Object.fromEntries(licenses) });
+    for (const product of products) {
+      expectOk(await site.register({ product, user: "zoe" }));
+      await site.register({ product, user: "ada" }, waitFor(0));
+    }
+    expect((await readQueue(site)).map(({ product }) => product)).toEqual(["cad", "cam", "plm"]);
+    const one = await site.get<QueueReply>("/api/admin/v1/queue?product=cam");
+    expect(expectOk(one).products.map(({ product }) => product)).toEqual(["cam"]);
+  });
+
+  test("names the license, the reserved group and the priority of a place", async () => {
+    const site = await openFullSite();
+    const text = `groups.sim.users = ["ada"]
+[[rule]]
+product = "cad"
+reserve = [{ group = "sim", slots = 1 }]
+queue = { priority = ["sim"] }
+`;
+    unwrap(await site.services.sharingRules.apply(text, "*", null, "test"));
+    await site.register({ product: "cad", user: "ada", license_id: "1" }, waitFor(0));
+    await claim(site, "bob", waitFor(0));
+    const readPlaces = async () =>
+      (await readQueue(site)).flatMap(({ places }) =>
+        places.map(({ user, license_id, home, priority }) => [user, license_id, home, priority]),
+      );
+    const ada = ["ada", 1, "sim", "sim"];
+    expect(await readPlaces()).toEqual([ada, ["bob", null, null, null]]);
+    unwrap(await site.services.sharingRules.apply("", "*", null, "test"));
+    await release(site, "ada");
+    await release(site, "zoe");
+    expect(await readPlaces()).toEqual([["bob", 1, null, null]]);
+  });
+
   test("serves first whom an administrator moves to the front", async () => {
     const site = await openFullSite();
     for (const user of ["ada", "bob"]) await claim(site, user, waitFor(0));
+    const before = expectOk(await site.status()).queue.changes;
     const moved = await site.post("/api/admin/v1/queue/front", { product: "cad", user: "bob" });
     expect(expectOk(moved)).toEqual({ product: "cad", user: "bob" });
     expect(await listWaiting(site)).toEqual(["bob", "ada"]);
+    // Pages read the queue again when this number changes.
+    expect(expectOk(await site.status()).queue.changes).toBe(before + 1);
   });
 
   test("ends the request of a user whom an administrator removes", async () => {

@@ -6,6 +6,7 @@ import { runOnTerminal } from "../../support/run-berth.ts";
 import { runWrapped, scriptedServer, startWrapped } from "../../support/run-wrapper.ts";
 import { granted, refused } from "../../support/scripted-server.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 
 const QUEUED = { retryAfter: 15, queue: { position: 3, length: 7, eta: null } };
 
@@ -83,6 +84,22 @@ describe("berth run --wait", () => {
     wrapper.signal(signal);
     expect([await wrapper.end(), wrapper.stdout]).toEqual([exitCode, ""]);
     expect(server.operations).toEqual(["register", "register", "unregister"]);
+  });
+
+  test.each(["SIGUSR1", "SIGUSR2"] as const)("goes on waiting after %s", async (signal) => {
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+    const server = scriptedServer(async (_call, number) => {
+      if (number < 2) return refused(QUEUED);
+      wrapper.signal(signal);
+      await isReleased;
+      return granted();
+    });
+    const wrapper = startWrapped(server, ["--wait", "2h"], ["echo", "ran"]);
+    await waitUntil(() => server.count("register") === 2);
+    // A wait that ends leaves the queue, or the process is gone.
+    await Bun.sleep(200);
+    release();
+    expect([await wrapper.end(), wrapper.stdout]).toEqual([0, "ran\n"]);
   });
 
   test("prints the position without a terminal once a minute, and nothing with --quiet", async () => {

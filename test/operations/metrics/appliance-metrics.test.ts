@@ -145,6 +145,17 @@ describe("the slots that are reserved and idle", () => {
     expect(readIdle(site)).toBe(1);
   });
 
+  test("do not include a free slot that is held for a user who waited", () => {
+    const site = new MeasuredSite({ slots: 2 });
+    const place = { at: MONDAY, product: "cad", user: "zoe", place: 7 };
+    const facts = { host: "desk", address: "10.0.0.7", login: null, certificate: null };
+    const wait = { licenseId: null, facts, home: null, peer: "10.0.0.7" };
+    site.apply({ type: "PlaceTaken", ...place, ...wait });
+    site.apply({ type: "HoldGiven", ...place, license: 1 });
+    site.apply(reserve(2, "keep"));
+    expect(readIdle(site)).toBe(1);
+  });
+
   test("do not include slots that are lent", () => {
     const site = new MeasuredSite({ slots: 5 });
     site.apply(reserve(4, "lend"));
@@ -210,6 +221,17 @@ describe("the metrics of a queue", () => {
     expect(valueOf(samples, `${name}_sum`)).toBe(240);
     expect(valueOf(samples, `${name}_bucket`, { le: "60.0" })).toBe(0);
     expect(valueOf(samples, `${name}_bucket`, { le: "300.0" })).toBe(1);
+  });
+
+  test("measure a wait by the clock as it was set back meanwhile", () => {
+    const site = new MeasuredSite({ slots: 1 });
+    const [from, to] = [hoursLater(5), hoursLater(1)];
+    site.apply({ type: "ClockJumped", at: from, from: to, to: from, reason: "step" });
+    site.apply(placeTaken("ada", 1, from));
+    site.apply({ type: "ClockSetBack", at: to, from, to, peer: "10.0.0.1" });
+    site.apply(placeLeft("ada", 1, later(to, 2 * MINUTE), "granted"));
+    const samples = site.read(later(to, 2 * MINUTE));
+    expect(valueOf(samples, "berth_queue_wait_duration_seconds_sum")).toBe(120);
   });
 
   test("count who left without a slot by cause, and these are no waits", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
 import { PlaceContacts } from "../../../src/operations/queue/place-contacts.ts";
 import { QueueDispatcher } from "../../../src/operations/queue/queue-dispatcher.ts";
+import { WaitingRequest } from "../../../src/operations/queue/waiting-request.ts";
 import type { Disk } from "../../../src/platform/files/disk.ts";
 import { log } from "../../../src/platform/log.ts";
 import { expectOk, openAppliance, type Appliance } from "../../support/appliance.ts";
@@ -175,6 +176,21 @@ describe("requests whose wait ends", () => {
     expect(refusals).toBe(1);
     expect(logged).toHaveBeenCalledTimes(1);
   });
+});
+
+test("a request whose caller disconnected before it began to wait does not wait", async () => {
+  const ended: string[] = [];
+  const request = new WaitingRequest<string>({
+    product: "cad",
+    user: "ada",
+    signal: AbortSignal.abort(),
+    retry: () => "granted",
+    onTimeout: (waiting) => waiting.retry(),
+    onEnd: ({ user }) => ended.push(user),
+  });
+  expect(await request.wait(1_000)).toBeNull();
+  request.retry();
+  expect(ended).toEqual(["ada"]);
 });
 
 describe("while the disk is full", () => {

@@ -63,6 +63,15 @@ describe("session lengths", () => {
     expect(lengths.read("cad", hoursLater(9)).count).toBe(0);
   });
 
+  test("leave out a session that became a restored borrow", () => {
+    const lengths = new SessionLengths();
+    const restored = { until: hoursLater(20), isHeld: true };
+    const slot = { at: MONDAY, license: 1, user: "ada", slot: 1 };
+    observe(lengths, slotTaken("ada"), { type: "SlotRestored", ...slot, ...restored });
+    observe(lengths, released(1, hoursLater(3)));
+    expect(lengths.read("cad", hoursLater(9)).count).toBe(0);
+  });
+
   test("leave out sessions in which the clock was set back", () => {
     const lengths = new SessionLengths();
     const setBack = { type: "ClockSetBack", at: MONDAY, from: hoursLater(1), to: MONDAY } as const;
