@@ -1,7 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { explainParams, readCaller } from "../../src/web/rules/explain-address.ts";
 import { countFindings, markLines } from "../../src/web/rules/finding-marks.ts";
-import { parseTarget, readTargets, suggestTarget } from "../../src/web/rules/flexnet-targets.ts";
+import {
+  isWrongTarget,
+  parseTarget,
+  readTargets,
+  suggestTarget,
+} from "../../src/web/rules/flexnet-targets.ts";
 
 describe("marks of findings", () => {
   const finding = (line: number, severity: "error" | "warning") => ({
@@ -59,6 +64,13 @@ describe("the product that a FlexNet feature becomes", () => {
   test("is not suggested for a part of its licenses: rules are for the whole product", () => {
     expect(suggestTarget("cad:VERSION=1.0", ["CAD", "cad:VERSION=1.0"])).toBe("");
     expect(readTargets(new Map([["cad:VERSION=1.0", ""]])).size).toBe(0);
+  });
+
+  test("may be left out for a part of its licenses only", () => {
+    expect(isWrongTarget("cad:VERSION=1.0", " ")).toBe(false);
+    expect(isWrongTarget("cad:VERSION=1.0", "CAD:")).toBe(true);
+    expect(isWrongTarget("cad", "")).toBe(true);
+    expect(isWrongTarget("cad", "CAD:RENDER")).toBe(false);
   });
 
   test("is left out while its text is wrong", () => {

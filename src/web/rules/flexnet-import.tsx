@@ -6,7 +6,7 @@ import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
 import { serverStatus } from "../status-stream.ts";
 import { FileButton } from "./file-button.tsx";
-import { isPartOfFeature, parseTarget, readTargets, suggestTarget } from "./flexnet-targets.ts";
+import { isPartOfFeature, isWrongTarget, readTargets, suggestTarget } from "./flexnet-targets.ts";
 import { flexnet as texts } from "./flexnet-texts.ts";
 
 interface Props {
@@ -67,7 +67,7 @@ function Conversion({ options, onUse, onCancel }: ConversionProps) {
   const { features } = useMemo(() => importOptions(options, new Map()), []);
   const targets = useSignal<ReadonlyMap<string, string>>(suggestTargets(features));
   const result = useMemo(() => importOptions(options, readTargets(targets.value)), [targets.value]);
-  const hasWrongTarget = [...targets.value.values()].some((text) => parseTarget(text) === null);
+  const hasWrongTarget = [...targets.value].some(([feature, text]) => isWrongTarget(feature, text));
   return (
     <>
       {features.length > 0 && <FeatureFields features={features} targets={targets} />}
@@ -122,14 +122,12 @@ function FeatureField({ feature, targets }: Pick<FieldsProps, "targets"> & { fea
       targets.value = new Map([...targets.value, [feature, typed]]);
     },
   };
-  const isPart = isPartOfFeature(feature);
-  const isLeftOut = isPart && text.trim() === "";
   return (
     <Field
       label={texts.target(feature)}
       value={value}
-      {...(isPart && { hint: texts.partOfFeature })}
-      {...(!isLeftOut && parseTarget(text) === null && { error: texts.wrongTarget })}
+      {...(isPartOfFeature(feature) && { hint: texts.partOfFeature })}
+      {...(isWrongTarget(feature, text) && { error: texts.wrongTarget })}
     />
   );
 }

@@ -25,6 +25,10 @@ export const readTargets = (typed: ReadonlyMap<string, string>): ReadonlyMap<str
  */
 export const isPartOfFeature = (feature: string): boolean => feature.includes(":");
 
+/** Whether what a reader typed is an error. Nothing is none for a part: it is not converted. */
+export const isWrongTarget = (feature: string, text: string): boolean =>
+  parseTarget(text) === null && !(isPartOfFeature(feature) && text.trim() === "");
+
 /** The first text of a feature's field: the installed product of that name, or the name itself. */
 export function suggestTarget(feature: string, products: readonly string[]): string {
   if (isPartOfFeature(feature)) return "";
