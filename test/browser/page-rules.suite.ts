@@ -393,8 +393,12 @@ test("the slots name the group that they are reserved for, and are found by it",
 test("the overview counts reserved slots, and those that their groups use", async () => {
   await putRules(RESERVE);
   for (const user of ["ada", "lin"]) expect(await register(user)).toBe("granted");
-  const { page } = await openSignedIn(site, token, "/");
-  await page.getByRole("link", { name: "2 reserved, 1 used by their groups" }).click();
+  const opened = await openSignedIn(site, token, "/");
+  const { page } = opened;
+  const reserved = page.getByRole("link", { name: "2 reserved, 1 used by their groups" });
+  await reserved.waitFor();
+  await opened.checkLayouts("overview-reserved");
+  await reserved.click();
   await expectEventually(() => new URL(page.url()).hash, "#/rules");
 });
 
