@@ -17,6 +17,18 @@ import {
   type OperatorPage,
 } from "./operator-page.ts";
 
+/** A time of day. */
+const TIME: string = expect.stringMatching(/\d:\d\d/);
+
+const GROUP_RULES = `[[rule]]
+product = "CAE"
+reserve = [{ group = "sim", slots = 1 }]
+queue = { priority = ["sim", "ops"], hold_seconds = 3600 }
+[groups]
+sim.users = ["sim-*"]
+ops.users = ["ops-*"]
+`;
+
 let site: Licensed;
 let token: string;
 
@@ -25,7 +37,7 @@ beforeAll(async () => {
   token = await createToken(site);
   // A place must not end during a test, even on a busy machine.
   const rules = `[[rule]]\nproduct = "CAD"\nqueue = { hold_seconds = 3600 }\nlimit = { each_user = 1 }\n`;
-  await applyRules(site, token, rules);
+  await applyRules(site, token, rules + GROUP_RULES);
 });
 
 const placed: string[] = [];
@@ -95,6 +107,37 @@ describe("the queue", () => {
     await callApi(site, "unregister", { product: "CAD", user: "holder" });
     await rows.getByText("a slot is held").waitFor();
     expect(await rows.getByText("limit").count()).toBe(0);
+  });
+
+  test("names the group that a place owes its position to, and when the place ends", async () => {
+    const call = (operation: string, user: string) =>
+      callApi(site, operation, { product: "CAE", user });
+    const users = ["sim-0", "holder", "zoe", "ops-1", "sim-1"];
+    for (const user of users.slice(0, 2)) await call("register", user);
+    for (const user of users.slice(2)) await joinQueue(site, "CAE", user);
+    const { page } = await openSignedIn(site, token, "#/queue/CAE");
+    const rows = page.getByRole("region", { name: "Users who wait for CAE" }).locator("tbody tr");
+    /** Without "Waiting since" and "Expected". */
+    const read = async (): Promise<string[][]> => {
+      const all = await rows.all();
+      const texts = await Promise.all(all.map((row) => row.locator("th, td").allInnerTexts()));
+      return texts.map((cells) => cells.toSpliced(3, 2));
+    };
+    await rows.nth(2).waitFor();
+    const home = "sim, reserved slots and priority";
+    expect(await read()).toEqual([
+      ["sim-1", "1", "waiting", home, TIME, "Remove"],
+      ["ops-1", "2", "waiting", "ops, priority", TIME, "To the front\nRemove"],
+      ["zoe", "3", "waiting", "–", TIME, "To the front\nRemove"],
+    ]);
+    await call("unregister", "holder");
+    await rows.first().getByText("a slot is held").waitFor();
+    expect(await read()).toEqual([
+      ["sim-1", "–", "a slot is held", home, TIME, "Remove"],
+      ["ops-1", "1", "waiting", "ops, priority", TIME, "Remove"],
+      ["zoe", "2", "waiting", "–", TIME, "To the front\nRemove"],
+    ]);
+    for (const user of users) await call("unregister", user);
   });
 
   test("is counted beside the slots, which lead to it", async () => {

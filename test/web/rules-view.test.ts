@@ -7,6 +7,7 @@ import {
   readTargets,
   suggestTarget,
 } from "../../src/web/rules/flexnet-targets.ts";
+import { isAffected, type PoolPreview } from "../../src/web/rules/preview-pools.ts";
 
 describe("marks of findings", () => {
   const finding = (line: number, severity: "error" | "warning") => ({
@@ -27,6 +28,34 @@ describe("marks of findings", () => {
 
   test("mark no line for a finding of the whole text", () => {
     expect(markLines([finding(0, "error")]).size).toBe(0);
+  });
+});
+
+describe("the preview of a pool", () => {
+  const unreserved = { reserved: 0, idle: 0, available: 2 };
+  const unaffected: PoolPreview = {
+    product: "CAD",
+    feature: null,
+    slots: 2,
+    slots_in_use: 0,
+    holds: 0,
+    before: unreserved,
+    after: unreserved,
+    denied_total: 0,
+    denied: [],
+    over_limit_total: 0,
+    over_limit: [],
+    denied_waiting_total: 0,
+    denied_waiting: [],
+  };
+
+  test("affects no user if none is denied or above a limit", () => {
+    expect(isAffected(unaffected)).toBe(false);
+  });
+
+  const totals = ["denied_total", "over_limit_total", "denied_waiting_total"];
+  test.each(totals)("affects users by its %s alone", (name) => {
+    expect(isAffected({ ...unaffected, [name]: 1 })).toBe(true);
   });
 });
 
