@@ -1,4 +1,5 @@
 import type { Group, PoolRules, RuleSet } from "../domain/rules/rule-set.ts";
+import { formatFirstNames } from "../domain/text/first-names.ts";
 import { findNearest } from "../domain/text/nearest.ts";
 import { poolKey } from "../domain/slots/pool-name.ts";
 import type { ParsedRules, RuleLines } from "./parse-rules.ts";
@@ -105,14 +106,9 @@ function checkReservations(
 const sumReserved = (reservations: PoolRules["reservations"]): number =>
   reservations.reduce((sum, reservation) => sum + reservation.slots, 0);
 
-/** Names in a message; the rest is counted. */
-const MAX_NAMES = 3;
-
-const listNames = (groups: readonly Group[]): string => {
-  const names = groups.slice(0, MAX_NAMES).map(({ name }) => quoteName(name));
-  const rest = groups.length - names.length;
-  return `${groups.length === 1 ? "group" : "groups"} ${names.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
-};
+const listNames = (groups: readonly Group[]): string =>
+  `${groups.length === 1 ? "group" : "groups"} ` +
+  formatFirstNames(groups.map(({ name }) => quoteName(name)));
 
 /** Host names are always chosen by callers; user names unless callers log in. */
 export const findAdvisoryGroups = (

@@ -59,12 +59,6 @@ export interface EpisodeEnded extends BaseEvent<"EpisodeEnded">, ClosedEpisode {
 export const demandKey = ({ product, feature, user }: Demand): string =>
   JSON.stringify([product, feature, user]);
 
-/** A person is the user name up to the first `#`; a leading `#` does not separate anything. */
-export function personOf(user: string): string {
-  const end = user.indexOf("#", 1);
-  return end < 0 ? user : user.slice(0, end);
-}
-
 /**
  * No time of the episode is after `at`: the clock may have been set back since the refusals. Member
  * by member, because events of the journal always have the same members.

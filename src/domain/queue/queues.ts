@@ -1,4 +1,4 @@
-import { personOf } from "../demand/episode.ts";
+import { personOf } from "../slots/person.ts";
 import { peerCapKey, Queue, userCapKey } from "./queue.ts";
 import type { Place, QueuedPlace, Standing } from "./place.ts";
 

@@ -1,5 +1,5 @@
 import { makeDecision, type Decision } from "../decision.ts";
-import { personOf } from "../demand/episode.ts";
+import { personOf } from "../slots/person.ts";
 import type { Event } from "../event.ts";
 import type { Fault } from "../fault.ts";
 import { filterValidLicenses, findLicenses, findMissingFields } from "../licenses/licenses.ts";

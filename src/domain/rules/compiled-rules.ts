@@ -1,5 +1,5 @@
 import { GroupMatcher } from "./membership.ts";
-import { personOf } from "../demand/episode.ts";
+import { personOf } from "../slots/person.ts";
 import type {
   CallerFacts,
   GroupLimit,

@@ -1,5 +1,5 @@
 import { clearHostBits, parseAddress, parseNetwork } from "./network.ts";
-import { personOf } from "../demand/episode.ts";
+import { personOf } from "../slots/person.ts";
 import type { CallerFacts, Group } from "./rule-set.ts";
 
 const NO_GROUPS: ReadonlySet<string> = new Set();

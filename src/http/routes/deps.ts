@@ -1,4 +1,4 @@
-import { personOf } from "../../domain/demand/episode.ts";
+import { personOf } from "../../domain/slots/person.ts";
 import type { Identity } from "../../domain/rules/rule-set.ts";
 import type { Actor } from "../../operations/access-control.ts";
 import type { Services } from "../services.ts";

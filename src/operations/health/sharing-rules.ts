@@ -1,5 +1,6 @@
 import type { OverReservedPool } from "../../domain/fault.ts";
 import type { Group, RuleSet } from "../../domain/rules/rule-set.ts";
+import { formatFirstNames } from "../../domain/text/first-names.ts";
 import { findAdvisoryGroups } from "../../rules/site-findings.ts";
 import type { ServerAccess } from "./exposures.ts";
 import { createFinding, type Finding, type HealthReport } from "./finding.ts";
@@ -62,10 +63,5 @@ function advisoryFindings(advisory: readonly Group[]): Finding[] {
   ];
 }
 
-const MAX_NAMES = 3;
-
-function listNames(groups: readonly Group[]): string {
-  const names = groups.slice(0, MAX_NAMES).map(({ name }) => name);
-  const rest = groups.length - names.length;
-  return `${names.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
-}
+const listNames = (groups: readonly Group[]): string =>
+  formatFirstNames(groups.map(({ name }) => name));

@@ -1,5 +1,5 @@
 import { decide } from "../../domain/decide.ts";
-import { personOf } from "../../domain/demand/episode.ts";
+import { personOf } from "../../domain/slots/person.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { countHolds } from "../../domain/queue/holds.ts";
 import { filterValidLicenses } from "../../domain/licenses/licenses.ts";

@@ -1,3 +1,4 @@
+import { formatFirstNames } from "../../domain/text/first-names.ts";
 import type { ImportedGroup, ImportedPool } from "./imported-rules.ts";
 import { NoEquivalent } from "./option-forms.ts";
 
@@ -34,7 +35,7 @@ function addLimits(
   const names = groups.map(({ name }) => name);
   if (slots === 0) {
     for (const name of names) pool.deny.add(name);
-    return [`MAX 0 is written as \`deny\` for ${listNames(names)}`];
+    return [`MAX 0 is written as \`deny\` for ${formatFirstNames(names)}`];
   }
   const repeated = names.filter((name) => pool.groupLimits.has(name));
   for (const name of names) {
@@ -42,15 +43,7 @@ function addLimits(
   }
   if (repeated.length === 0) return [];
   const verb = repeated.length === 1 ? "has" : "have";
-  return [`${listNames(repeated)} ${verb} two limits; the lower one counts`];
-}
-
-/** Names in a note; the rest is counted. */
-const MAX_NAMES = 3;
-
-function listNames(names: readonly string[]): string {
-  const rest = names.length - MAX_NAMES;
-  return `${names.slice(0, MAX_NAMES).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+  return [`${formatFirstNames(repeated)} ${verb} two limits; the lower one counts`];
 }
 
 function addReservation(

@@ -1,5 +1,6 @@
 import { compareTexts } from "../../domain/text/compare-texts.ts";
-import { personOf, type EpisodeOutcome } from "../../domain/demand/episode.ts";
+import type { EpisodeOutcome } from "../../domain/demand/episode.ts";
+import { personOf } from "../../domain/slots/person.ts";
 import type { EndedEpisode } from "../site-record.ts";
 import type { Names } from "./names.ts";
 import { percentile } from "./percentiles.ts";

@@ -1,4 +1,4 @@
-import { personOf } from "../../domain/demand/episode.ts";
+import { personOf } from "../../domain/slots/person.ts";
 import { HOUR } from "../../domain/time.ts";
 import { clipToClockPeriods } from "../clock-periods.ts";
 import { intersect, type TimeSpan } from "../time-span.ts";

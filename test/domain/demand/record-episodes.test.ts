@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { demandKey, personOf, type EpisodesObserved } from "../../../src/domain/demand/episode.ts";
+import { demandKey, type EpisodesObserved } from "../../../src/domain/demand/episode.ts";
+import { personOf } from "../../../src/domain/slots/person.ts";
 import { isAudited } from "../../../src/domain/event-catalogue.ts";
 import type { Event } from "../../../src/domain/event.ts";
 import { limits } from "../../../src/domain/limits.ts";
