@@ -12,7 +12,7 @@ import type {
   VendorDistrusted,
   VendorTrusted,
 } from "./licenses/license-event-types.ts";
-import type { Identity } from "./rules/rule-set.ts";
+import type { Identity } from "./rules/caller-facts.ts";
 import type { ReservationRecalled, RulesApplied } from "./rules/rules-event-types.ts";
 import type { Contact, Machine } from "./slots/contact.ts";
 import type {

@@ -1,7 +1,8 @@
 import type { Episode, EpisodeOutcome } from "../domain/demand/episode.ts";
 import type { ReleasedBy } from "../domain/event.ts";
 import type { QueueEvent } from "../domain/queue/queue-event-types.ts";
-import type { Identity, RuleSet } from "../domain/rules/rule-set.ts";
+import type { Identity } from "../domain/rules/caller-facts.ts";
+import type { RuleSet } from "../domain/rules/rule-set.ts";
 import type { ReservationRecalled, RulesApplied } from "../domain/rules/rules-event-types.ts";
 import type { Terms } from "../domain/licenses/terms.ts";
 import type { PoolName } from "../domain/slots/pool-name.ts";

@@ -7,7 +7,7 @@ import type { Fault } from "../../src/domain/fault.ts";
 import type { MutableState } from "../../src/domain/evolve/mutable-state.ts";
 import type { Result } from "../../src/domain/result.ts";
 import type { SlotCaps } from "../../src/domain/rule-context.ts";
-import type { CallerFacts } from "../../src/domain/rules/rule-set.ts";
+import type { CallerFacts } from "../../src/domain/rules/caller-facts.ts";
 import type { State } from "../../src/domain/state.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";

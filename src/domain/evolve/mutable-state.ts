@@ -4,7 +4,7 @@ import type { RefusalTotal } from "../demand/refusal-total.ts";
 import { IdempotencyRecords } from "../idempotency/idempotency-records.ts";
 import { PeerIndex } from "../index/peer-index.ts";
 import type { Recall } from "../rules/recall.ts";
-import type { Identity } from "../rules/rule-set.ts";
+import type { Identity } from "../rules/caller-facts.ts";
 import { RulesIndex } from "../rules/rules-index.ts";
 import { SlotChangeLog } from "../index/slot-change-log.ts";
 import { Queues } from "../queue/queues.ts";

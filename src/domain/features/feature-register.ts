@@ -4,8 +4,7 @@ import { filterValidLicenses, type LicenseSelector } from "../licenses/licenses.
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import { countSlotsInUse } from "../slots/pool.ts";
-import { factsOf } from "../rules/caller-facts.ts";
-import type { Identity } from "../rules/rule-set.ts";
+import { factsOf, type Identity } from "../rules/caller-facts.ts";
 import {
   checkClaim,
   findHome,

@@ -1,4 +1,4 @@
-import type { CallerFacts } from "../rules/rule-set.ts";
+import type { CallerFacts } from "../rules/caller-facts.ts";
 import type { Instant } from "../time.ts";
 
 /** What the rules know of a waiting user besides the name. */

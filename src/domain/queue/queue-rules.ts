@@ -5,7 +5,8 @@ import {
   type Claim,
 } from "../rules/judge-claim.ts";
 import type { CompiledPool } from "../rules/compiled-rules.ts";
-import { DEFAULT_QUEUE_RULES, type CallerFacts, type QueueRules } from "../rules/rule-set.ts";
+import type { CallerFacts } from "../rules/caller-facts.ts";
+import { DEFAULT_QUEUE_RULES, type QueueRules } from "../rules/rule-set.ts";
 import type { State } from "../state.ts";
 import type { Instant } from "../time.ts";
 import {

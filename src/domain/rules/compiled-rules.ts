@@ -1,7 +1,7 @@
 import { GroupMatcher } from "./membership.ts";
 import { personOf } from "../slots/person.ts";
+import type { CallerFacts } from "./caller-facts.ts";
 import type {
-  CallerFacts,
   GroupLimit,
   NamedGroup,
   PoolRules,

@@ -1,11 +1,10 @@
 import type { FeatureRegistration, Registration } from "../slots/registration.ts";
 import type { SlotPool } from "../slots/pool.ts";
 import { later, type Instant } from "../time.ts";
-import { factsOfHolder } from "./caller-facts.ts";
+import { factsOfHolder, type CallerFacts } from "./caller-facts.ts";
 import type { CompiledRules } from "./compiled-rules.ts";
 import type { FallenCounters } from "./fallen-counters.ts";
 import { PoolCounters } from "./pool-use.ts";
-import type { CallerFacts } from "./rule-set.ts";
 
 export type Holder = Registration | FeatureRegistration;
 

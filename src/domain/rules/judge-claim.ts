@@ -5,7 +5,8 @@ import type { Shares } from "./compiled-rules.ts";
 import type { PoolName } from "../slots/pool-name.ts";
 import { counterKey } from "./pool-use.ts";
 import { recallKey } from "./recall.ts";
-import type { CallerFacts, Limit, Reservation } from "./rule-set.ts";
+import type { CallerFacts } from "./caller-facts.ts";
+import type { Limit, Reservation } from "./rule-set.ts";
 import type { RuledPool } from "./rules-index.ts";
 
 /** A caller who wants one more slot. */

@@ -1,6 +1,7 @@
 import { clearHostBits, parseAddress, parseNetwork } from "./network.ts";
 import { personOf } from "../slots/person.ts";
-import type { CallerFacts, Group } from "./rule-set.ts";
+import type { CallerFacts } from "./caller-facts.ts";
+import type { Group } from "./rule-set.ts";
 
 const NO_GROUPS: ReadonlySet<string> = new Set();
 

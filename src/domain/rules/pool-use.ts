@@ -1,7 +1,7 @@
 import type { Instant } from "../time.ts";
 import type { CompiledPool, Shares } from "./compiled-rules.ts";
 import type { FallenCounters } from "./fallen-counters.ts";
-import type { CallerFacts } from "./rule-set.ts";
+import type { CallerFacts } from "./caller-facts.ts";
 
 const SHARDS = 256;
 

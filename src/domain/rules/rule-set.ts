@@ -94,20 +94,3 @@ export const DEFAULT_QUEUE_RULES: QueueRules = {
   holdSeconds: 30,
   maxWaiting: 1_000,
 };
-
-/** What the rules know of a caller. Claimed and observed facts are kept apart. */
-export interface CallerFacts {
-  /** The user name as it was sent; groups and limits look at its person. */
-  readonly user: string;
-  /** The host name as it was sent; empty: none. */
-  readonly host: string;
-  /** The address of the connection, without a credential's name. */
-  readonly address: string;
-  /** Null: the caller did not log in. */
-  readonly login: string | null;
-  /** Null: the caller's certificate is not known. */
-  readonly certificate: string | null;
-}
-
-/** What was observed of a caller besides its address; at least one is not null. */
-export type Identity = Pick<CallerFacts, "login" | "certificate">;

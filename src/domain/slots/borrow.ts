@@ -15,10 +15,10 @@ import { limits } from "../limits.ts";
 import { findHold, leaveQueue } from "../queue/holds.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
-import { factsOf } from "../rules/caller-facts.ts";
+import { factsOf, type Identity } from "../rules/caller-facts.ts";
 import { checkBorrow, findBorrowHours } from "../rules/judge-borrow.ts";
 import type { Claim } from "../rules/judge-claim.ts";
-import type { HourLimit, Identity } from "../rules/rule-set.ts";
+import type { HourLimit } from "../rules/rule-set.ts";
 import {
   getBorrowEnd,
   findSlot,

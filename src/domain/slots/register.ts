@@ -7,8 +7,7 @@ import { makeDecision } from "../decision.ts";
 import { findLeasedDevice, checkLeasedElsewhere } from "./leases.ts";
 import { findHold, leaveQueue } from "../queue/holds.ts";
 import { err } from "../result.ts";
-import { factsOf } from "../rules/caller-facts.ts";
-import type { Identity } from "../rules/rule-set.ts";
+import { factsOf, type Identity } from "../rules/caller-facts.ts";
 import type { RuleContext } from "../rule-context.ts";
 import {
   findSlot,

@@ -1,4 +1,4 @@
-import type { Identity } from "../rules/rule-set.ts";
+import type { Identity } from "../rules/caller-facts.ts";
 import type { Contact } from "./contact.ts";
 import type { SlotHolder, SlotPool } from "./pool.ts";
 import type { Instant } from "../time.ts";

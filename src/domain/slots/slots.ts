@@ -15,7 +15,7 @@ import {
   type Claim,
 } from "../rules/judge-claim.ts";
 import { makeNoSlotFault } from "../rules/no-slot-fault.ts";
-import type { CallerFacts, Identity } from "../rules/rule-set.ts";
+import type { CallerFacts, Identity } from "../rules/caller-facts.ts";
 import type { BaseRegistration, Registration } from "./registration.ts";
 import type { License, State } from "../state.ts";
 import { countFreeOfProduct, countFreeSlots, filterLendable } from "./free-slots.ts";

@@ -1,7 +1,8 @@
 import { pluralize } from "../../domain/event-texts.ts";
 import type { RuleContext } from "../../domain/rule-context.ts";
 import { listReservations } from "../../domain/rules/judge-claim.ts";
-import type { CallerFacts, Limit, RulePosition } from "../../domain/rules/rule-set.ts";
+import type { CallerFacts } from "../../domain/rules/caller-facts.ts";
+import type { Limit, RulePosition } from "../../domain/rules/rule-set.ts";
 import type { RuledPool } from "../../domain/rules/rules-index.ts";
 import type { State } from "../../domain/state.ts";
 

@@ -1,5 +1,5 @@
 import { factsOfPlace } from "../../domain/queue/place.ts";
-import { factsOfHolder } from "../../domain/rules/caller-facts.ts";
+import { factsOfHolder, type CallerFacts } from "../../domain/rules/caller-facts.ts";
 import {
   CompiledRules,
   type CompiledPool,
@@ -10,7 +10,7 @@ import { FallenCounters } from "../../domain/rules/fallen-counters.ts";
 import type { Holder } from "../../domain/rules/indexed-rules.ts";
 import type { PoolName } from "../../domain/slots/pool-name.ts";
 import { PoolCounters } from "../../domain/rules/pool-use.ts";
-import type { CallerFacts, PoolRules, RuleSet } from "../../domain/rules/rule-set.ts";
+import type { PoolRules, RuleSet } from "../../domain/rules/rule-set.ts";
 import type { SlotPool } from "../../domain/slots/pool.ts";
 import type { State } from "../../domain/state.ts";
 import type { Instant } from "../../domain/time.ts";

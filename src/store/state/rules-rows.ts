@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Recall } from "../../domain/rules/recall.ts";
-import type { Identity, RuleSet } from "../../domain/rules/rule-set.ts";
+import type { Identity } from "../../domain/rules/caller-facts.ts";
+import type { RuleSet } from "../../domain/rules/rule-set.ts";
 import type { AppliedRules } from "../../domain/state.ts";
 import { At, Hash, type RowOf } from "./basic-rows.ts";
 

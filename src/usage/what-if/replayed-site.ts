@@ -5,7 +5,8 @@ import type { Grant, State } from "../../domain/state.ts";
 import { transact } from "../../domain/transact.ts";
 import { instant, later, type Instant } from "../../domain/time.ts";
 import type { Terms } from "../../domain/licenses/terms.ts";
-import type { Identity, RuleSet } from "../../domain/rules/rule-set.ts";
+import type { Identity } from "../../domain/rules/caller-facts.ts";
+import type { RuleSet } from "../../domain/rules/rule-set.ts";
 import type { PoolName } from "../../domain/slots/pool-name.ts";
 import type { SharingEvent, TermsPeriod } from "../site-record.ts";
 

@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { heapStats } from "bun:jsc";
 import * as fc from "fast-check";
 import { GroupMatcher } from "../../../src/domain/rules/membership.ts";
-import type { CallerFacts, Group } from "../../../src/domain/rules/rule-set.ts";
+import type { CallerFacts } from "../../../src/domain/rules/caller-facts.ts";
+import type { Group } from "../../../src/domain/rules/rule-set.ts";
 import { isMember } from "../../sharing/membership.ts";
 import { group } from "../../support/rule-sets.ts";
 

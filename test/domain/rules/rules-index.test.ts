@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import type { CallerFacts, PoolRules, RuleSet } from "../../../src/domain/rules/rule-set.ts";
+import type { CallerFacts } from "../../../src/domain/rules/caller-facts.ts";
+import type { PoolRules, RuleSet } from "../../../src/domain/rules/rule-set.ts";
 import type { State } from "../../../src/domain/state.ts";
 import { evolve } from "../../../src/domain/evolve/evolve.ts";
 import { later, MINUTE, type Instant } from "../../../src/domain/time.ts";
