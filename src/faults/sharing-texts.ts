@@ -1,4 +1,6 @@
 import { pluralize } from "../domain/event-texts.ts";
+import { RECALL_DURATION } from "../domain/rules/recall.ts";
+import { MINUTE } from "../domain/time.ts";
 import type {
   CappedFault,
   CappingRule,
@@ -29,6 +31,7 @@ export function describeNoSlot({
   reserved,
   holds,
   waiting,
+  recall,
 }: FaultOf<"floating_not_available">): string {
   if (slots === 0) return "the license has no slots";
   const subject = slots === 1 ? "the only slot is" : `all ${slots} slots are`;
@@ -44,9 +47,15 @@ export function describeNoSlot({
   const reason = `${subject} ${formatAlternatives(uses)}`;
   const detailText = details.length > 0 ? `: ${details.join(", ")}` : "";
   const queue = waiting > 0 ? `; ${waiting === 1 ? "1 user waits" : `${waiting} users wait`}` : "";
-  const advice = reserved.length > 0 ? `; ${WHAT_TO_DO}` : "";
-  return `${reason}${detailText}${queue}${advice}`;
+  const lent = recall === undefined ? "" : `; ${describeRecall(recall)}`;
+  const advice = reserved.length > 0 && recall === undefined ? `; ${WHAT_TO_DO}` : "";
+  return `${reason}${detailText}${queue}${lent}${advice}`;
 }
+
+/** The refused caller is a member: its call made the lent slots recalled. */
+const describeRecall = (group: string): string =>
+  `others use slots that group ${group} lends: the next free one is kept for the group; ` +
+  `try again within ${RECALL_DURATION / MINUTE} minutes`;
 
 function describeReserved(reserved: readonly ReservedSlots[]): string[] {
   const texts = reserved

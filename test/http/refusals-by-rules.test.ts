@@ -41,6 +41,16 @@ describe("the message of floating_not_available", () => {
     expect(describeShared("a", "b", "c", "d", "e", "f")).toContain("e (line 8) or other groups;");
   });
 
+  test("says that a freed slot is kept for the caller's group if others use its lent slots", () => {
+    const advice =
+      "others use slots that group sim lends: the next free one is kept for the group; " +
+      "try again within 10 minutes";
+    expect(describeWith({ recall: "sim" })).toBe(`all 10 slots are in use; ${advice}`);
+    expect(describeWith({ recall: "sim", reserved: reservedFor("lab") })).toBe(
+      `all 10 slots are in use or reserved: 2 for lab (line 4); ${advice}`,
+    );
+  });
+
   test("says only how the slots are used if no rule is the reason", () => {
     expect(describeWith({})).toBe("all 10 slots are in use");
     expect(describeWith({ slots: 1 })).toBe("the only slot is in use");
