@@ -1,6 +1,6 @@
 // The Queue page: users who wait for a slot appear at once, in their order, and an administrator
 // moves them to the front or removes them. A viewer reads the queue.
-import { afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "bun:test";
 import type { Locator, Page } from "playwright-core";
 import {
   applyRules,
@@ -113,6 +113,9 @@ describe("the queue", () => {
     const call = (operation: string, user: string) =>
       callApi(site, operation, { product: "CAE", user });
     const users = ["sim-0", "holder", "zoe", "ops-1", "sim-1"];
+    onTestFinished(async () => {
+      for (const user of users) await call("unregister", user);
+    });
     for (const user of users.slice(0, 2)) await call("register", user);
     for (const user of users.slice(2)) await joinQueue(site, "CAE", user);
     const { page } = await openSignedIn(site, token, "#/queue/CAE");
@@ -137,7 +140,7 @@ describe("the queue", () => {
       ["ops-1", "1", "waiting", "ops, priority", TIME, "Remove"],
       ["zoe", "2", "waiting", "–", TIME, "To the front\nRemove"],
     ]);
-    for (const user of users) await call("unregister", user);
+    await page.getByRole("link", { name: "Queue 3" }).waitFor();
   });
 
   test("is counted beside the slots, which lead to it", async () => {
