@@ -15,6 +15,7 @@ import { measureMetrics } from "./metrics.ts";
 import { parseOptions, USAGE, type BenchOptions, type PartName } from "./options.ts";
 import { checkPeer } from "./peer-server.ts";
 import { measureQueue } from "./queue.ts";
+import { measureRuledHeartbeats } from "./ruled-heartbeats.ts";
 import { measureRules } from "./rules.ts";
 import { measureSlowDisks } from "./slow-disks.ts";
 import { measureSpeed } from "./speed.ts";
@@ -29,13 +30,20 @@ const PARTS: Readonly<Record<PartName, (options: BenchOptions) => Promise<PartRe
   growth: ({ size }) => measureGrowth(size),
   metrics: ({ size }) => measureMetrics(size),
   queue: ({ size }) => measureQueue(size),
-  rules: ({ size }) => measureRules(size),
+  rules: async ({ size }) =>
+    joinResults(await measureRules(size), await measureRuledHeartbeats(size)),
   waiting: ({ size }) => measureWaiting(size),
   checkpoints: ({ size }) => measureCheckpoints(size),
   "slow-disks": ({ size }) => measureSlowDisks(size),
   against: async ({ size, against }) =>
     against === null ? EMPTY_RESULT : measureAgainst(against, size),
 };
+
+const joinResults = (first: PartResult, second: PartResult): PartResult => ({
+  figures: [...first.figures, ...second.figures],
+  text: `${first.text}\n${second.text}`,
+  wrong: [...first.wrong, ...second.wrong],
+});
 
 const EMPTY_RESULT: PartResult = { figures: [], text: "", wrong: [] };
 

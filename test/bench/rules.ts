@@ -19,14 +19,14 @@ import {
 } from "../support/rule-sets.ts";
 import { install, MONDAY, register, unregister } from "../support/scenario.ts";
 import type { BenchSize, PartResult } from "./bench-part.ts";
-import { atLeast, atMost, formatNumber, median, type Figure } from "./goals.ts";
+import { atMost, formatNumber, median, type Figure } from "./goals.ts";
 
 const GROUPS = 1_000;
 const PATTERNS = 10_000;
 const HOLDERS = 10_000;
 const PAIRS = 10;
 const COMMANDS = 5_000;
-const HEARTBEATS = 50_000;
+const HEARTBEATS = 400_000;
 /** As many as the server counts between two requests. */
 const HOLDERS_PER_STEP = 1_000;
 
@@ -49,10 +49,10 @@ export async function measureRules({ registrations }: BenchSize): Promise<PartRe
   const what = `${formatNumber(GROUPS)} groups, ${formatNumber(PATTERNS)} patterns`;
   const figures: Figure[] = [
     {
-      what: `heartbeats with ${what}, of those without`,
+      what: `heartbeats in the domain alone with ${what}, of those without`,
       value: median(heartbeats.map((pair) => pair.plain / pair.ruled)),
       unit: "x",
-      goal: atLeast(0.98),
+      goal: null,
     },
     {
       what: `a claim with ${what}, more than without`,
@@ -112,6 +112,8 @@ function measurePairs(site: State, work: () => void, undo: () => void = () => {}
   const time = (rules: RuleSet): number => {
     run(site, applyRules(rules));
     site.rulesIndex.findPool(site, "cad", null, MONDAY);
+    // What the change of the rules left behind is not work of the commands.
+    Bun.gc(true);
     const start = process.cpuUsage();
     work();
     const elapsed = toMilliseconds(process.cpuUsage(start));
