@@ -36,7 +36,9 @@ export function checkBorrow(
   const { product, feature } = claim;
   const denied = checkBorrowClaim(state, claim, context.at);
   if (denied !== null) return denied;
-  const { maxSlots, keepHome } = borrow;
+  const { maxSlots } = borrow;
+  // With 0, nothing is kept, even if a renewal has fewer slots than are borrowed.
+  const keepHome = borrow.keepHome?.slots === 0 ? null : borrow.keepHome;
   if (maxSlots === null && keepHome === null) return null;
   const others = countBorrowed(state, product, context.at) - (currentEnd === null ? 0 : 1);
   const makeFault = (kind: "borrow_max_slots" | "borrow_keep_home", limit: Limit): Fault => ({

@@ -17,6 +17,7 @@ import {
   licenseInstalled,
   MONDAY,
   register,
+  renew,
   unregister,
   type History,
 } from "../../support/scenario.ts";
@@ -192,6 +193,13 @@ describe("a rule about the number of borrows", () => {
       .when(borrow("zoe"))
       .refuses(capped("borrow_keep_home", 1, 7));
     three.at(MONDAY).when(register("zoe")).records({ type: "SlotTaken" });
+  });
+
+  test("keeps no slot with keep_home = 0, even if fewer slots are left than are borrowed", () => {
+    const shrunk = withRules(UNRULED, { keepHome: { slots: 0, line: 7 } })
+      .at(MONDAY)
+      .execute(borrow("ada"), borrow("bob"), register("zoe"), renew(1, 2, { slots: 1 }));
+    shrunk.at(MONDAY).when(borrow("zoe")).records({ type: "SlotBorrowed" });
   });
 
   test("does not count the slots of a license that has ended for keep_home", () => {
