@@ -1,7 +1,7 @@
 import { describe, test } from "bun:test";
-import type { Fault } from "../../../src/domain/fault.ts";
 import type { BorrowRules } from "../../../src/domain/rules/rule-set.ts";
 import { HOUR, later } from "../../../src/domain/time.ts";
+import { capped, notAllowed } from "../../support/rule-faults.ts";
 import {
   applyRules,
   borrowRules,
@@ -29,30 +29,6 @@ const withRules = (site: History, rules: Partial<BorrowRules>): History =>
   site
     .at(MONDAY)
     .execute(applyRules(ruleSet(GROUPS, poolRules("cad", { borrow: borrowRules(rules) }))));
-
-const notAllowed = (
-  rule: "borrow_deny" | "borrow_allow_only",
-  name: string | null,
-  line: number,
-): Fault => ({
-  code: "not_allowed_by_rules",
-  rule,
-  group: name,
-  product: "cad",
-  feature: null,
-  line,
-});
-
-const capped = (
-  kind: "borrow_max_slots" | "borrow_keep_home",
-  slots: number,
-  line: number,
-): Fault => ({
-  code: "slots_capped",
-  product: "cad",
-  feature: null,
-  rule: { kind, name: "cad", slots, line },
-});
 
 describe("rules about who may borrow", () => {
   const denied = withRules(UNRULED, { deny: named("lab") });
@@ -163,7 +139,7 @@ describe("a rule about the number of borrows", () => {
     one
       .at(MONDAY)
       .when(borrow("bob"))
-      .refuses(capped("borrow_max_slots", 1, 6));
+      .refuses(capped("borrow_max_slots", "cad", 1, 6));
     one
       .at(hoursLater(8))
       .when(borrow("bob"))
@@ -181,7 +157,7 @@ describe("a rule about the number of borrows", () => {
     given(...one.events, licenseInstalled(2, { borrowHours: 72 }))
       .at(MONDAY)
       .when(borrow("bob", null, { licenseId: 2 }))
-      .refuses(capped("borrow_max_slots", 1, 6));
+      .refuses(capped("borrow_max_slots", "cad", 1, 6));
   });
 
   test("leaves as many slots as keep_home says for use at the site", () => {
@@ -191,7 +167,7 @@ describe("a rule about the number of borrows", () => {
     three
       .at(MONDAY)
       .when(borrow("zoe"))
-      .refuses(capped("borrow_keep_home", 1, 7));
+      .refuses(capped("borrow_keep_home", "cad", 1, 7));
     three.at(MONDAY).when(register("zoe")).records({ type: "SlotTaken" });
   });
 
@@ -212,6 +188,6 @@ describe("a rule about the number of borrows", () => {
     three
       .at(validUntil)
       .when(borrow("zoe"))
-      .refuses(capped("borrow_keep_home", 1, 7));
+      .refuses(capped("borrow_keep_home", "cad", 1, 7));
   });
 });

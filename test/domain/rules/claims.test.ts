@@ -3,6 +3,7 @@ import type { Fault, ReservedSlots } from "../../../src/domain/fault.ts";
 import type { PoolRules } from "../../../src/domain/rules/rule-set.ts";
 import type { Register } from "../../../src/domain/slots/register.ts";
 import { takePlace } from "../../support/queue-commands.ts";
+import { capped, notAllowed } from "../../support/rule-faults.ts";
 import {
   applyRules,
   group,
@@ -42,27 +43,6 @@ const ruled = (slots: number, rules: Partial<PoolRules>): History =>
 
 const from = (user: string, hostname: string, peer = "10.0.0.7"): Register =>
   register(user, { contact: { ...CONTACT, hostname, peer } });
-
-const notAllowed = (rule: "deny" | "allow_only", name: string | null, line: number): Fault => ({
-  code: "not_allowed_by_rules",
-  rule,
-  group: name,
-  product: "cad",
-  feature: null,
-  line,
-});
-
-const capped = (
-  kind: "each_user" | "each_host" | "group",
-  name: string,
-  slots: number,
-  line: number,
-): Fault => ({
-  code: "slots_capped",
-  product: "cad",
-  feature: null,
-  rule: { kind, name, slots, line },
-});
 
 const withReserved = (slots: number, reserved: readonly ReservedSlots[]): Fault =>
   ({ ...noFreeSlot(slots), reserved }) as Fault;
@@ -499,7 +479,7 @@ describe("rules for a floating feature", () => {
     site
       .at(MONDAY)
       .when(registerFeature("bot-1", "render"))
-      .refuses({ ...notAllowed("deny", "build", 1), feature: "render" } as Fault);
+      .refuses({ ...notAllowed("deny", "build", 1), feature: "render" });
     const one = site.at(MONDAY).execute(registerFeature("eve", "render"));
     one
       .at(MONDAY)
