@@ -147,6 +147,11 @@ test("cloud keys are nowhere on the page after they are saved", async () => {
   const { page } = opened;
   await page.getByLabel("New API key").fill("key-that-is-secret");
   await page.getByLabel("New shared key").fill("shared-that-is-secret");
+  // "Saved" must wait for this reply: "not set" beside it would be a contradiction.
+  await page.route("**/api/admin/v1/settings", async (route) => {
+    await Bun.sleep(500);
+    await route.continue();
+  });
   await page.getByRole("button", { name: "Set the keys" }).click();
   await page.getByText("Saved: the API key, the shared key.").waitFor();
   expect(await page.locator(".facts dd").allTextContents()).toEqual(["set", "set"]);

@@ -56,8 +56,9 @@ export function Idle({ holders, omitted, idleDays, onIdleDays, refresh }: Props)
           <HolderActions
             holder={holder}
             onReleased={async () => {
-              released.value = texts.released(holder.user, holder.product);
+              // Before the message: "released" must not stand beside the slot.
               await refresh();
+              released.value = texts.released(holder.user, holder.product);
             }}
           />
         )}

@@ -20,10 +20,12 @@ export function Keys() {
   const submit = async (): Promise<void> => {
     updated.value = null;
     const body = { apiKey: apiKey.value, sharedKey: sharedKey.value };
-    ({ updated: updated.value } = await unwrapReply(v4.setKeys.post(body)));
+    const reply = await unwrapReply(v4.setKeys.post(body));
     apiKey.value = "";
     sharedKey.value = "";
+    // Before the message: "Saved" must not stand beside "not set".
     await query.refresh();
+    updated.value = reply.updated;
   };
   return (
     <>
