@@ -1,7 +1,7 @@
 import type { Fault } from "../domain/fault.ts";
 import type { VendorFileFault } from "../license/document-fault.ts";
 import type { FrameFault } from "../license/frame-fault.ts";
-import type { StorageFault } from "../store/journal/group-commit.ts";
+import type { StorageFault } from "../store/journal/storage-fault.ts";
 
 /** Without a plane: a login. `isMissing`: it had no readable name and password. */
 interface UnauthorizedFault {

@@ -9,7 +9,7 @@ import { TaskQueue } from "../platform/schedule/task-queue.ts";
 import { errorCode } from "../platform/files/system-error.ts";
 import { log } from "../platform/log.ts";
 import type { AccessFile, AccessList } from "../store/secrets/access-file.ts";
-import { toStorageFault, type StorageFault } from "../store/journal/group-commit.ts";
+import { toStorageFault, type StorageFault } from "../store/journal/storage-fault.ts";
 import type { Store } from "../store/store.ts";
 import { hasAdminCredential, hashToken, type AccessView } from "./access/access-list.ts";
 import { ownerKey, type Actor, type Role, type TokenRole, type UserRole } from "./access/actor.ts";

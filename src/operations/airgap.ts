@@ -30,7 +30,7 @@ import { sha256 } from "../platform/crypto/hash.ts";
 import { log } from "../platform/log.ts";
 import { randomBytes } from "../platform/crypto/random.ts";
 import { RateLimiter } from "../platform/schedule/rate-limiter.ts";
-import type { StorageFault } from "../store/journal/group-commit.ts";
+import type { StorageFault } from "../store/journal/storage-fault.ts";
 import type { Store } from "../store/store.ts";
 import type { Identity } from "./identity.ts";
 import { viewDecidedLicense } from "./decided-license.ts";

@@ -4,7 +4,7 @@ import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import { runBetweenRequests } from "../platform/schedule/yield-to-requests.ts";
 import type { AuditLogDamagedFault } from "../faults/fault-types.ts";
-import type { StorageFault } from "../store/journal/group-commit.ts";
+import type { StorageFault } from "../store/journal/storage-fault.ts";
 import type { JournalLine } from "../store/journal/journal.ts";
 import { readBackward, SLICE_BYTES, type LineRead } from "../store/audit/read-backward.ts";
 import { readForward, type TimeRange } from "../store/audit/read-forward.ts";

@@ -18,7 +18,7 @@ import {
 import { needsRewrite, removeAuditFiles, rewriteAuditFiles } from "../store/audit/rewrite.ts";
 import { surveyAuditLog, type AuditSurvey, type MissingLines } from "../store/audit/survey.ts";
 import { AUDIT_FOLDER } from "../store/folder/files.ts";
-import type { StorageFault } from "../store/journal/group-commit.ts";
+import type { StorageFault } from "../store/journal/storage-fault.ts";
 import { StateFile } from "../store/state/state-file.ts";
 import type { Store } from "../store/store.ts";
 

@@ -1,6 +1,6 @@
 import type { Fault } from "../domain/fault.ts";
 import { ok, type Result } from "../domain/result.ts";
-import type { StorageFault } from "../store/journal/group-commit.ts";
+import type { StorageFault } from "../store/journal/storage-fault.ts";
 import type { Credentials as Pair, SealedFile } from "../store/secrets/sealed-file.ts";
 import type { Store } from "../store/store.ts";
 

@@ -6,7 +6,7 @@ import type { State } from "../domain/state.ts";
 import { MINUTE } from "../domain/time.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import { log } from "../platform/log.ts";
-import type { StorageFault } from "../store/journal/group-commit.ts";
+import type { StorageFault } from "../store/journal/storage-fault.ts";
 import type { Store } from "../store/store.ts";
 import { AuditBudget } from "./audit-budget.ts";
 import type { DemandCounts } from "./demand/demand-counts.ts";

@@ -21,7 +21,7 @@ import type { Vendor } from "../license/trust.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import { randomId } from "../platform/crypto/random.ts";
-import type { StorageFault } from "../store/journal/group-commit.ts";
+import type { StorageFault } from "../store/journal/storage-fault.ts";
 import type { Store } from "../store/store.ts";
 import type { CloudCredentials } from "./cloud-credentials.ts";
 import { flattenResult, type OperationResult } from "./command-runner.ts";

@@ -9,7 +9,7 @@ import {
   EditedSettingsFile,
   type EditedValues,
 } from "../store/folder/edited-settings-file.ts";
-import { toStorageFault, type StorageFault } from "../store/journal/group-commit.ts";
+import { toStorageFault, type StorageFault } from "../store/journal/storage-fault.ts";
 import type { Store } from "../store/store.ts";
 
 export type { EditedValues };

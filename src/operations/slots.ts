@@ -22,7 +22,7 @@ import {
 import type { Lease } from "../license/lease.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import { runBetweenRequests } from "../platform/schedule/yield-to-requests.ts";
-import type { StorageFault } from "../store/journal/group-commit.ts";
+import type { StorageFault } from "../store/journal/storage-fault.ts";
 import type { Store } from "../store/store.ts";
 import {
   buildIdempotency,

@@ -10,7 +10,7 @@ import type { Vendor } from "../license/trust.ts";
 import { wallClock, type ApplianceClock } from "../platform/clock.ts";
 import { log } from "../platform/log.ts";
 import { randomBytes } from "../platform/crypto/random.ts";
-import type { StorageFault } from "../store/journal/group-commit.ts";
+import type { StorageFault } from "../store/journal/storage-fault.ts";
 import type { Store } from "../store/store.ts";
 import type { Identity } from "./identity.ts";
 

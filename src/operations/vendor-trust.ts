@@ -5,7 +5,7 @@ import type { LicenseFileFault, TrustClosedFault } from "../faults/fault-types.t
 import { fingerprintOf } from "../license/keys.ts";
 import { findProofFault } from "../license/proof.ts";
 import { verifyTrustDocument, type Vendor } from "../license/trust.ts";
-import type { StorageFault } from "../store/journal/group-commit.ts";
+import type { StorageFault } from "../store/journal/storage-fault.ts";
 import type { Store } from "../store/store.ts";
 import { passOutcome } from "./command-runner.ts";
 import type { Identity } from "./identity.ts";

@@ -144,7 +144,7 @@ export class LiveState {
 
   #appendLine(commit: GroupCommit, events: readonly Event[], at: Instant): string {
     const { text, head } = encodeLine(this.#head, commit.pendingBatchSeq, at, events);
-    commit.append(head.seq, text);
+    commit.append(this.#head, head, text);
     this.#head = head;
     return text;
   }

@@ -3,7 +3,9 @@ import type { CheckpointRunner } from "./checkpoint/checkpoint-runner.ts";
 import { canWriteProbe } from "./folder/disk-space.ts";
 import { reloadFolder, type LoadedFolder } from "./folder/load.ts";
 import type { LockedFolder } from "./folder/locked-folder.ts";
-import { GroupCommit, StorageError, type StorageFault } from "./journal/group-commit.ts";
+import { FileBatchWriter } from "./journal/batch-writer.ts";
+import { GroupCommit } from "./journal/group-commit.ts";
+import { StorageError, type StorageFault } from "./journal/storage-fault.ts";
 import type { ValidSegment } from "./journal/replay.ts";
 import { createNextSegment, type RotationSchedule } from "./journal/rotation.ts";
 import type { LiveState } from "./live-state.ts";
@@ -25,6 +27,7 @@ export class RecoverableJournal {
   readonly #options: JournalOptions;
   readonly #parts: StoreParts;
   readonly #syncTimes = new SyncTimes();
+  readonly #writer = new FileBatchWriter(this.#syncTimes);
   #commit: GroupCommit;
   #fault: StorageFault | null = null;
   #failureHandling: Promise<void> | null = null;
@@ -98,7 +101,7 @@ export class RecoverableJournal {
 
   #startCommit(segment: ValidSegment): GroupCommit {
     const file = this.#parts.lockedFolder.openSegment(segment);
-    return new GroupCommit(file, segment.size, this.#syncTimes, (error) => this.#fail(error));
+    return new GroupCommit(file, segment.size, this.#writer, (error) => this.#fail(error));
   }
 
   #fail(error: StorageError): void {

@@ -8,7 +8,7 @@ import type { GrantBudget } from "../domain/transact.ts";
 import type { HistogramCounts } from "../platform/metrics/histogram.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import type { FolderChanged } from "./folder/folder-changed.ts";
-import type { StorageFault } from "./journal/group-commit.ts";
+import type { StorageFault } from "./journal/storage-fault.ts";
 import type { LockHolder } from "./folder/lock.ts";
 import type { SignatureCheck } from "./state/signature-check.ts";
 

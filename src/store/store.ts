@@ -11,7 +11,7 @@ import { CheckpointRunner } from "./checkpoint/checkpoint-runner.ts";
 import { DiskFigureCache } from "./folder/disk-space.ts";
 import { openFolder, type OpenedFolder } from "./folder/folder.ts";
 import { LockedFolder } from "./folder/locked-folder.ts";
-import { toFaultResult, toStorageFault, type StorageFault } from "./journal/group-commit.ts";
+import { toFaultResult, toStorageFault, type StorageFault } from "./journal/storage-fault.ts";
 import type { ChainHead } from "./journal/journal.ts";
 import { RotationSchedule } from "./journal/rotation.ts";
 import { LiveState } from "./live-state.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { err } from "../../src/domain/result.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
-import type { StorageFault } from "../../src/store/journal/group-commit.ts";
+import type { StorageFault } from "../../src/store/journal/storage-fault.ts";
 import { makeDiskError, failCallAt, FaultyDisk, isPending } from "../support/faulty-disk.ts";
 import {
   transactCommand,

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { err, type Result } from "../../src/domain/result.ts";
-import type { StorageFault } from "../../src/store/journal/group-commit.ts";
+import type { StorageFault } from "../../src/store/journal/storage-fault.ts";
 import { makeDiskError, FaultyDisk } from "../support/faulty-disk.ts";
 import {
   transactCommand,

@@ -2,7 +2,7 @@
 // grow. A new segment can.
 import { describe, expect, test } from "bun:test";
 import { err } from "../../src/domain/result.ts";
-import type { StorageFault } from "../../src/store/journal/group-commit.ts";
+import type { StorageFault } from "../../src/store/journal/storage-fault.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
 import {
   transactCommand,

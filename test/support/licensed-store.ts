@@ -12,7 +12,7 @@ import { realDisk } from "../../src/platform/files/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import { generationName, listSegments } from "../../src/store/folder/files.ts";
 import { openFolder, type FolderOptions } from "../../src/store/folder/folder.ts";
-import type { StorageFault } from "../../src/store/journal/group-commit.ts";
+import type { StorageFault } from "../../src/store/journal/storage-fault.ts";
 import { decodeLine, genesisHead, type JournalLine } from "../../src/store/journal/journal.ts";
 import { FolderRefused } from "../../src/store/folder/refusal.ts";
 import { emptyAuditLogEnd } from "../../src/store/state/snapshot.ts";

@@ -2,7 +2,7 @@ import type { Command } from "../../domain/decide.ts";
 import type { Demand } from "../../domain/demand/episode.ts";
 import type { Fault } from "../../domain/fault.ts";
 import type { State } from "../../domain/state.ts";
-import type { StorageFault } from "../../store/journal/group-commit.ts";
+import type { StorageFault } from "../../store/journal/storage-fault.ts";
 
 /** What a refusal is counted for. */
 export interface RefusalSubject {

@@ -3,7 +3,7 @@ import type { Demand } from "../../domain/demand/episode.ts";
 import type { Fault } from "../../domain/fault.ts";
 import type { State } from "../../domain/state.ts";
 import type { Instant } from "../../domain/time.ts";
-import type { StorageFault } from "../../store/journal/group-commit.ts";
+import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { AuditMeter } from "../../store/store-options.ts";
 import type { Store } from "../../store/store.ts";
 import type { DemandCounts } from "./demand-counts.ts";

@@ -1,5 +1,5 @@
 import type { AuditFinding } from "../../store/audit/audit-health.ts";
-import type { StorageFault } from "../../store/journal/group-commit.ts";
+import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { StoreHealth, StoreWarning } from "../../store/store-health.ts";
 import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 import { capitalize, createFinding, type Finding, type HealthReport } from "./finding.ts";

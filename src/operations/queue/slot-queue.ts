@@ -6,7 +6,7 @@ import type { State } from "../../domain/state.ts";
 import { SECOND } from "../../domain/time.ts";
 import { log } from "../../platform/log.ts";
 import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
-import type { StorageFault } from "../../store/journal/group-commit.ts";
+import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { Store } from "../../store/store.ts";
 import {
   flattenResult,

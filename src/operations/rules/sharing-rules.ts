@@ -14,7 +14,7 @@ import { TaskQueue } from "../../platform/schedule/task-queue.ts";
 import { parseRulesInSteps } from "../../rules/parse-rules.ts";
 import type { RulesFinding } from "../../rules/rules-finding.ts";
 import { checkRules, hasErrors, type SiteFacts } from "../../rules/site-findings.ts";
-import type { StorageFault } from "../../store/journal/group-commit.ts";
+import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { Store } from "../../store/store.ts";
 import { flattenResult, type OperationResult } from "../command-runner.ts";
 import { explainClaim, type ExplainedCaller, type Explanation } from "./explain-claim.ts";

@@ -9,7 +9,7 @@ import {
   type AuditLogSource,
 } from "../../store/audit/line-locator.ts";
 import { decodeForward } from "../../store/audit/read-forward.ts";
-import type { StorageFault } from "../../store/journal/group-commit.ts";
+import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { JournalLine } from "../../store/journal/journal.ts";
 import type { Store } from "../../store/store.ts";
 import { SiteRecordCollector } from "../../usage/collect-site-record.ts";

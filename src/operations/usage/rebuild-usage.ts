@@ -5,7 +5,7 @@ import type { MaintenanceFault } from "../../faults/fault-types.ts";
 import { messageOfError } from "../../platform/error-message.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { USAGE_FOLDER } from "../../store/folder/files.ts";
-import type { StorageFault } from "../../store/journal/group-commit.ts";
+import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { Store } from "../../store/store.ts";
 import { makeUsageFolder } from "./usage-files.ts";
 import { readPosition, type UsagePosition } from "./usage-position.ts";

@@ -7,7 +7,7 @@ import type { AuditLogDamagedFault } from "../../faults/fault-types.ts";
 import { randomBytes } from "../../platform/crypto/random.ts";
 import { TaskQueue } from "../../platform/schedule/task-queue.ts";
 import { finishBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
-import type { StorageFault } from "../../store/journal/group-commit.ts";
+import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { Store } from "../../store/store.ts";
 import { buildReport, listPools } from "../../usage/report/build-report.ts";
 import { makeAnonymousNames, REAL_NAMES } from "../../usage/report/names.ts";

@@ -4,7 +4,7 @@ import type { AuditLogDamagedFault, MaintenanceFault } from "../../faults/fault-
 import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
 import { AuditLineDamaged, type AuditLogSource } from "../../store/audit/line-locator.ts";
 import { decodeForward } from "../../store/audit/read-forward.ts";
-import type { StorageFault } from "../../store/journal/group-commit.ts";
+import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { Store } from "../../store/store.ts";
 import { SiteRecordCollector } from "../../usage/collect-site-record.ts";
 import { computeUsage } from "../../usage/compute-usage.ts";

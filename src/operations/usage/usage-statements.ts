@@ -17,7 +17,7 @@ import { verifyAcknowledgement } from "../../license/acknowledgement.ts";
 import type { Vendor } from "../../license/trust.ts";
 import { TaskQueue } from "../../platform/schedule/task-queue.ts";
 import { sha256 } from "../../platform/crypto/hash.ts";
-import type { StorageFault } from "../../store/journal/group-commit.ts";
+import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { ChainHead } from "../../store/journal/journal.ts";
 import type { Store } from "../../store/store.ts";
 import { computeStatementFigures, type DayRange } from "../../usage/statement/statement-figures.ts";

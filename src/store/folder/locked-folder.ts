@@ -4,7 +4,7 @@ import type { Disk, FileIdentity, OpenFile } from "../../platform/files/disk.ts"
 import { prepareFile } from "../../platform/files/files.ts";
 import { FOLDER_LOCK_FILE, segmentName, type NumberedFile } from "./files.ts";
 import { FolderChanged } from "./folder-changed.ts";
-import { StorageError } from "../journal/group-commit.ts";
+import { StorageError } from "../journal/storage-fault.ts";
 import type { FolderLock } from "./lock.ts";
 import { createSegment } from "../journal/rotation.ts";
 

@@ -1,37 +1,15 @@
-import { err, type Result } from "../../domain/result.ts";
 import type { OpenFile } from "../../platform/files/disk.ts";
 import { errorCode } from "../../platform/files/system-error.ts";
-import { writeAll } from "../../platform/files/files.ts";
-import type { SyncTimes } from "../store-health.ts";
-
-/** Why nothing can be made durable: no space for now, or a disk that cannot be trusted any more. */
-export type StorageFault =
-  /** `isFileLimit`: the disk is not full, but the file reached a size limit (`ulimit -f`). */
-  | { readonly code: "storage_full"; readonly isFileLimit?: true }
-  | { readonly code: "storage_failed"; readonly isFileLimit?: never };
-
-export class StorageError extends Error {
-  override readonly name = "StorageError";
-  readonly fault: StorageFault;
-
-  constructor(fault: StorageFault, cause: unknown) {
-    super(fault.code, { cause });
-    this.fault = fault;
-  }
-}
-
-const NO_SPACE_CODES = new Set(["ENOSPC", "EDQUOT"]);
-
-/** The fault that a failed write means for its caller. */
-export function toStorageFault(error: unknown): StorageFault {
-  const code = errorCode(error) ?? "";
-  if (code === "EFBIG") return { code: "storage_full", isFileLimit: true };
-  return { code: NO_SPACE_CODES.has(code) ? "storage_full" : "storage_failed" };
-}
+import type { BatchWriter } from "./batch-writer.ts";
+import type { ChainHead } from "./journal.ts";
+import { StorageError } from "./storage-fault.ts";
 
 interface Batch {
-  readonly texts: string[];
   readonly firstSeq: number;
+  readonly texts: string[];
+  /** The chain before the first line and after the last one; null: no line is encoded yet. */
+  before: ChainHead | null;
+  after: ChainHead | null;
   /** Appends the last line, which is not encoded before the batch is written. */
   finishLine: (() => void) | null;
   readonly completion: PromiseWithResolvers<void>;
@@ -57,18 +35,18 @@ export class GroupCommit {
   #isRunning = false;
   #isClosed = false;
   #pendingSwitch: Promise<void> | null = null;
-  readonly #syncTimes: SyncTimes;
+  readonly #writer: BatchWriter;
   readonly #onFailure: (error: StorageError) => void;
 
   constructor(
     file: OpenFile,
     size: number,
-    times: SyncTimes,
+    writer: BatchWriter,
     onFailure: (error: StorageError) => void,
   ) {
     this.#file = file;
     this.#durableBytes = size;
-    this.#syncTimes = times;
+    this.#writer = writer;
     this.#onFailure = onFailure;
   }
 
@@ -82,8 +60,12 @@ export class GroupCommit {
     return this.#pendingBatch?.firstSeq ?? null;
   }
 
-  append(seq: number, text: string): void {
-    this.#startBatch(seq).texts.push(text);
+  /** Appends the line that leads the chain from `before` to `after`. */
+  append(before: ChainHead, after: ChainHead, text: string): void {
+    const batch = this.#startBatch(after.seq);
+    batch.texts.push(text);
+    batch.before ??= before;
+    batch.after = after;
   }
 
   /** `finishLine` appends the line when the batch is written, unless it was appended before. */
@@ -145,6 +127,7 @@ export class GroupCommit {
     try {
       const [before, next] = [this.#file, await open()];
       if (next !== null) {
+        await this.#writer.finishSegment(before);
         this.#file = next;
         this.#durableBytes = 0;
         closeQuietly(before);
@@ -153,7 +136,7 @@ export class GroupCommit {
     } catch (error) {
       completion.reject(error);
       // A failed sync is fatal here too; after other errors the current file is still usable.
-      if (error instanceof StorageError) this.#fail(error.fault, error.cause);
+      if (error instanceof StorageError) this.#fail(error);
     }
   }
 
@@ -166,7 +149,14 @@ export class GroupCommit {
     completion.promise.catch(() => {});
     // Not at once: other commands in the same turn of the event loop share the sync.
     if (!this.#isRunning) setImmediate(() => void this.#run());
-    return (this.#pendingBatch = { texts: [], firstSeq: seq, finishLine: null, completion });
+    return (this.#pendingBatch = {
+      firstSeq: seq,
+      texts: [],
+      before: null,
+      after: null,
+      finishLine: null,
+      completion,
+    });
   }
 
   async #writeBatch(): Promise<void> {
@@ -175,27 +165,22 @@ export class GroupCommit {
     batch.finishLine?.();
     this.#pendingBatch = null;
     this.#writingBatch = batch;
-    const bytes = Buffer.from(batch.texts.join(""));
+    const { firstSeq, texts, before, after } = batch;
+    if (before === null || after === null) throw new Error("a batch without lines was written");
+    const bytes = Buffer.from(texts.join(""));
+    const lines = { firstSeq, lastSeq: after.seq, prev: before.sum, sum: after.sum, texts };
     try {
-      writeAll(this.#file, bytes);
+      await this.#writer.write(this.#file, lines, bytes);
     } catch (error) {
-      return this.#fail(toStorageFault(error), error);
+      if (!(error instanceof StorageError)) throw error;
+      return this.#fail(error);
     }
-    const startedAt = performance.now();
-    try {
-      await this.#file.syncData();
-    } catch (error) {
-      // Even if the disk is full: the kernel may have dropped what it could not write.
-      return this.#fail({ code: "storage_failed" }, error);
-    }
-    this.#syncTimes.add(performance.now() - startedAt);
     this.#durableBytes += bytes.length;
     this.#writingBatch = null;
     batch.completion.resolve();
   }
 
-  #fail(fault: StorageFault, cause: unknown): void {
-    const failure = new StorageError(fault, cause);
+  #fail(failure: StorageError): void {
     this.#failure = failure;
     this.#writingBatch?.completion.reject(failure);
     this.#pendingBatch?.completion.reject(failure);
@@ -211,10 +196,4 @@ function closeQuietly(file: OpenFile): void {
   } catch (error) {
     if (errorCode(error) === null) throw error;
   }
-}
-
-/** The result of a failed write for all callers that waited for it. */
-export function toFaultResult(error: unknown): Result<never, StorageFault> {
-  if (error instanceof StorageError) return err(error.fault);
-  throw error;
 }

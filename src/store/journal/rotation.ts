@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 import type { Disk, OpenFile } from "../../platform/files/disk.ts";
 import { isOpenFailure } from "../../platform/files/system-error.ts";
 import { segmentName, STATE_FILE } from "../folder/files.ts";
-import { StorageError } from "./group-commit.ts";
+import { StorageError } from "./storage-fault.ts";
 import type { ValidSegment } from "./replay.ts";
 
 const MIB = 1024 * 1024;

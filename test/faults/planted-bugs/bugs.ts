@@ -27,7 +27,7 @@ export interface PlantedBug extends SourceEdit {
 export const bugs: readonly PlantedBug[] = [
   {
     name: "the journal is never synced",
-    in: "GroupCommit.#writeBatch",
+    in: "FileBatchWriter.write",
     find: "$file.syncData()",
     replace: "null",
     caughtBy: ["power", "simulation", "syscalls"],
@@ -133,7 +133,7 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "a failed sync is retried",
-    in: "GroupCommit.#writeBatch",
+    in: "FileBatchWriter.write",
     find: "$file.syncData()",
     replace: "$file.syncData().catch(() => $file.syncData())",
     caughtBy: ["simulation", "syscalls"],

@@ -10,7 +10,7 @@ import type { SlotCaps } from "../../../src/domain/rule-context.ts";
 import { later, type Instant } from "../../../src/domain/time.ts";
 import { AuditBudget } from "../../../src/operations/audit-budget.ts";
 import { CommandRunner, passOutcome } from "../../../src/operations/command-runner.ts";
-import type { StorageFault } from "../../../src/store/journal/group-commit.ts";
+import type { StorageFault } from "../../../src/store/journal/storage-fault.ts";
 import type { StoreOptions } from "../../../src/store/store-options.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { FaultyDisk } from "../../support/faulty-disk.ts";

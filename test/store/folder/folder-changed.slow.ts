@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { err } from "../../../src/domain/result.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { FolderChanged } from "../../../src/store/folder/folder-changed.ts";
-import type { StorageFault } from "../../../src/store/journal/group-commit.ts";
+import type { StorageFault } from "../../../src/store/journal/storage-fault.ts";
 import { lockFolder } from "../../../src/store/folder/lock.ts";
 import { makeDiskError, FaultyDisk } from "../../support/faulty-disk.ts";
 import {

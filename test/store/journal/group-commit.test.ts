@@ -1,8 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { FileBatchWriter } from "../../../src/store/journal/batch-writer.ts";
+import { genesisHead } from "../../../src/store/journal/journal.ts";
 import { SyncTimes } from "../../../src/store/store-health.ts";
-import { GroupCommit, type StorageError } from "../../../src/store/journal/group-commit.ts";
+import { GroupCommit } from "../../../src/store/journal/group-commit.ts";
+import type { StorageError } from "../../../src/store/journal/storage-fault.ts";
 import { makeDiskError, failCallAt, FaultyDisk, isPending } from "../../support/faulty-disk.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -11,11 +14,18 @@ function makeGroupCommit() {
   const disk = new FaultyDisk();
   const path = join(tempFolder(), "one");
   const failures: StorageError[] = [];
-  const commit = new GroupCommit(disk.open(path), 0, new SyncTimes(), (error) =>
-    failures.push(error),
+  const commit = new GroupCommit(
+    disk.open(path),
+    0,
+    new FileBatchWriter(new SyncTimes()),
+    (error) => failures.push(error),
   );
   return { disk, path, commit, failures, text: () => readFileSync(path, "utf8") };
 }
+
+/** Appends a line with this number; its checksums do not matter here. */
+const appendLine = (commit: GroupCommit, seq: number, text: string): void =>
+  commit.append({ ...genesisHead, seq: seq - 1 }, { ...genesisHead, seq }, text);
 
 /** Resolves when everything appended so far is durable. */
 const whenDurable = (commit: GroupCommit): Promise<void> =>
@@ -30,7 +40,7 @@ const codeOf = (promise: Promise<unknown>): Promise<string> =>
 describe("group commit", () => {
   test("writes and syncs once for all lines of one turn of the event loop", async () => {
     const { disk, commit, text } = makeGroupCommit();
-    for (const seq of [1, 2, 3]) commit.append(seq, `${seq}\n`);
+    for (const seq of [1, 2, 3]) appendLine(commit, seq, `${seq}\n`);
     await commit.whenDurable();
     expect(text()).toBe("1\n2\n3\n");
     expect(disk.listCalls("write", "syncData")).toEqual(["write one", "syncData one"]);
@@ -41,7 +51,7 @@ describe("group commit", () => {
   test("resolves a batch only after its sync", async () => {
     const { disk, commit } = makeGroupCommit();
     const syncs = disk.block("syncData");
-    commit.append(1, "1\n");
+    appendLine(commit, 1, "1\n");
     const durable = whenDurable(commit);
     await waitUntil(() => syncs.count === 1);
     expect(await isPending(durable)).toBe(true);
@@ -54,13 +64,13 @@ describe("group commit", () => {
   test("writes a batch only after the sync of the batch before", async () => {
     const { disk, commit, text } = makeGroupCommit();
     const syncs = disk.block("syncData");
-    commit.append(1, "1\n");
+    appendLine(commit, 1, "1\n");
     expect(commit.pendingBatchSeq).toBe(1);
     const first = whenDurable(commit);
     await waitUntil(() => syncs.count === 1);
     expect(commit.pendingBatchSeq).toBeNull();
-    commit.append(2, "2\n");
-    commit.append(3, "3\n");
+    appendLine(commit, 2, "2\n");
+    appendLine(commit, 3, "3\n");
     expect(commit.pendingBatchSeq).toBe(2);
     const second = whenDurable(commit);
     expect(await isPending(second)).toBe(true);
@@ -84,7 +94,7 @@ describe("group commit", () => {
     const { disk, commit, text } = makeGroupCommit();
     disk.maxWriteSize = 3;
     const line = `${"ä".repeat(50)}\n`;
-    commit.append(1, line);
+    appendLine(commit, 1, line);
     await commit.whenDurable();
     expect(text()).toBe(line);
     expect(commit.durableBytes).toBe(Buffer.byteLength(line));
@@ -95,9 +105,9 @@ describe("group commit that switches to another file", () => {
   test("does so between batches and writes only later batches there", async () => {
     const { disk, path, commit, text } = makeGroupCommit();
     const syncs = disk.block("syncData");
-    commit.append(1, "1\n");
+    appendLine(commit, 1, "1\n");
     await waitUntil(() => syncs.count === 1);
-    commit.append(2, "2\n");
+    appendLine(commit, 2, "2\n");
     let isOpened = false;
     const switched = commit.switchFile(async () => {
       isOpened = true;
@@ -119,7 +129,7 @@ describe("group commit that switches to another file", () => {
     expect(commit.switchFile(() => Promise.reject(makeDiskError("ENOSPC")))).rejects.toThrow(
       "ENOSPC",
     );
-    commit.append(1, "1\n");
+    appendLine(commit, 1, "1\n");
     await commit.whenDurable();
     expect(text()).toBe("1\n");
     expect(failures).toEqual([]);
@@ -140,14 +150,14 @@ describe("group commit failure", () => {
     test(`${name} is ${fault} for all waiting calls, reported once and never retried`, async () => {
       const { disk, path, commit, failures } = makeGroupCommit();
       const syncs = disk.block("syncData");
-      commit.append(1, "1\n");
+      appendLine(commit, 1, "1\n");
       await waitUntil(() => syncs.count === 1);
       await syncs.releaseOne();
       await commit.whenDurable();
       // The call fails only once: a second attempt would succeed.
       failCallAt(disk, 1, code, call);
-      commit.append(2, "2\n");
-      commit.append(3, "3\n");
+      appendLine(commit, 2, "2\n");
+      appendLine(commit, 3, "3\n");
       const all = [whenDurable(commit), whenDurable(commit)];
       expect(await Promise.all(all.map(codeOf))).toEqual([fault, fault]);
       expect(failures.map((error) => error.fault.code)).toEqual([fault]);
@@ -156,7 +166,7 @@ describe("group commit failure", () => {
       const before = disk.calls.length;
       expect(await codeOf(whenDurable(commit))).toBe(fault);
       expect(await codeOf(commit.switchFile(async () => disk.open(`${path}-more`)))).toBe(fault);
-      expect(() => commit.append(4, "4\n")).toThrow(fault);
+      expect(() => appendLine(commit, 4, "4\n")).toThrow(fault);
       await Bun.sleep(5);
       expect(disk.calls).toHaveLength(before);
       expect(commit.durableBytes).toBe(2);
@@ -166,10 +176,10 @@ describe("group commit failure", () => {
   test("also fails the lines and the file switch that wait for the failed batch", async () => {
     const { disk, path, commit, failures, text } = makeGroupCommit();
     const syncs = disk.block("syncData");
-    commit.append(1, "1\n");
+    appendLine(commit, 1, "1\n");
     const first = codeOf(whenDurable(commit));
     await waitUntil(() => syncs.count === 1);
-    commit.append(2, "2\n");
+    appendLine(commit, 2, "2\n");
     const second = codeOf(whenDurable(commit));
     const third = codeOf(commit.switchFile(async () => disk.open(`${path}-more`)));
     await syncs.releaseOne(makeDiskError("EIO"));
@@ -187,7 +197,7 @@ describe("group commit failure", () => {
     disk.beforeCall = ({ name }) => {
       if (name === "syncData") throw makeDiskError("EIO");
     };
-    commit.append(1, "1\n");
+    appendLine(commit, 1, "1\n");
     await waitUntil(() => failures.length === 1);
   });
 });

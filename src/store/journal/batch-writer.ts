@@ -1,0 +1,54 @@
+import type { OpenFile } from "../../platform/files/disk.ts";
+import { writeAll } from "../../platform/files/files.ts";
+import type { SyncTimes } from "../store-health.ts";
+import { StorageError, toStorageFault } from "./storage-fault.ts";
+
+/** Lines that are made durable together. */
+export interface LineBatch {
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  /** The checksum of the line before the first one. */
+  readonly prev: string;
+  /** The checksum of the last line. */
+  readonly sum: string;
+  readonly texts: readonly string[];
+}
+
+/** Makes batches durable, one at a time. */
+export interface BatchWriter {
+  /**
+   * Resolves when the batch is durable. `file` is the open segment of the journal, and `bytes` are
+   * what it gets. Rejects with a `StorageError`; nothing may be written after that.
+   */
+  readonly write: (file: OpenFile, batch: LineBatch, bytes: Uint8Array) => Promise<void>;
+  /** Resolves when all of the segment is on disk; called before it is closed for another one. */
+  readonly finishSegment: (file: OpenFile) => Promise<void>;
+}
+
+/** Writes to the open segment and syncs it. */
+export class FileBatchWriter implements BatchWriter {
+  readonly #syncTimes: SyncTimes;
+
+  constructor(syncTimes: SyncTimes) {
+    this.#syncTimes = syncTimes;
+  }
+
+  async write(file: OpenFile, _batch: LineBatch, bytes: Uint8Array): Promise<void> {
+    try {
+      writeAll(file, bytes);
+    } catch (error) {
+      throw new StorageError(toStorageFault(error), error);
+    }
+    const startedAt = performance.now();
+    try {
+      await file.syncData();
+    } catch (error) {
+      // Even if the disk is full: the kernel may have dropped what it could not write.
+      throw new StorageError({ code: "storage_failed" }, error);
+    }
+    this.#syncTimes.add(performance.now() - startedAt);
+  }
+
+  /** Each batch was synced. */
+  finishSegment = (): Promise<void> => Promise.resolve();
+}

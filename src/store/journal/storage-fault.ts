@@ -1,0 +1,33 @@
+import { err, type Result } from "../../domain/result.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
+
+/** Why nothing can be made durable: no space for now, or a disk that cannot be trusted any more. */
+export type StorageFault =
+  /** `isFileLimit`: the disk is not full, but the file reached a size limit (`ulimit -f`). */
+  | { readonly code: "storage_full"; readonly isFileLimit?: true }
+  | { readonly code: "storage_failed"; readonly isFileLimit?: never };
+
+export class StorageError extends Error {
+  override readonly name = "StorageError";
+  readonly fault: StorageFault;
+
+  constructor(fault: StorageFault, cause: unknown) {
+    super(fault.code, { cause });
+    this.fault = fault;
+  }
+}
+
+const NO_SPACE_CODES = new Set(["ENOSPC", "EDQUOT"]);
+
+/** The fault that a failed write means for its caller. */
+export function toStorageFault(error: unknown): StorageFault {
+  const code = errorCode(error) ?? "";
+  if (code === "EFBIG") return { code: "storage_full", isFileLimit: true };
+  return { code: NO_SPACE_CODES.has(code) ? "storage_full" : "storage_failed" };
+}
+
+/** The result of a failed write for all callers that waited for it. */
+export function toFaultResult(error: unknown): Result<never, StorageFault> {
+  if (error instanceof StorageError) return err(error.fault);
+  throw error;
+}
