@@ -26,6 +26,9 @@ import { decideLicenseRemove } from "./licenses/license-remove.ts";
 import { decideLicenseUpload } from "./licenses/license-upload.ts";
 import { decideDistrustVendor, decideTrustVendor } from "./licenses/trust.ts";
 import { err, type Result } from "./result.ts";
+import { decideAdmitHost } from "./pair/admit-host.ts";
+import { decideChangeLeader } from "./pair/change-leader.ts";
+import { decideLeavePair } from "./pair/leave-pair.ts";
 import { decideApplyRules } from "./rules/apply-rules.ts";
 import { decideRecallReservation } from "./rules/recall-reservation.ts";
 import type { RuleContext } from "./rule-context.ts";
@@ -81,6 +84,9 @@ const DECIDERS = {
   CountRefusals: decideCountRefusals,
   ApplyRules: decideApplyRules,
   RecallReservation: decideRecallReservation,
+  AdmitHost: decideAdmitHost,
+  ChangeLeader: decideChangeLeader,
+  LeavePair: decideLeavePair,
 };
 
 type Deciders = typeof DECIDERS;

@@ -5,6 +5,7 @@ import { DEMAND_EVENTS } from "./demand/demand-events.ts";
 import type { Event } from "./event.ts";
 import type { EventDetails, EventKind, EventRow, EventRows } from "./event-row.ts";
 import { LICENSE_EVENTS } from "./licenses/license-events.ts";
+import { PAIR_EVENTS } from "./pair/pair-events.ts";
 import { QUEUE_EVENTS } from "./queue/queue-events.ts";
 import { RULES_EVENTS } from "./rules/rules-events.ts";
 import { STATEMENT_EVENTS } from "./statements/statement-events.ts";
@@ -21,6 +22,7 @@ const EVENT_CATALOGUE: EventRows<Event["type"]> = {
   ...QUEUE_EVENTS,
   ...CONSUMPTION_EVENTS,
   ...RULES_EVENTS,
+  ...PAIR_EVENTS,
   ...otherApplianceEvents,
   ...CLOCK_EVENTS,
   ...DEMAND_EVENTS,

@@ -12,6 +12,7 @@ import type {
   VendorDistrusted,
   VendorTrusted,
 } from "./licenses/license-event-types.ts";
+import type { HostAdmitted, LeaderChanged, PairLeft } from "./pair/pair-event-types.ts";
 import type { Identity } from "./rules/caller-facts.ts";
 import type { ReservationRecalled, RulesApplied } from "./rules/rules-event-types.ts";
 import type { Contact, Machine } from "./slots/contact.ts";
@@ -75,7 +76,10 @@ export type Event =
   | EpisodeEnded
   | RefusalsCounted
   | RulesApplied
-  | ReservationRecalled;
+  | ReservationRecalled
+  | HostAdmitted
+  | LeaderChanged
+  | PairLeft;
 
 export interface Created extends BaseEvent<"Created"> {
   readonly kind: DataFolderKind;

@@ -90,6 +90,9 @@ export type Fault =
   /** Other rules were applied since the caller read them; null: there are none. */
   | { readonly code: "rules_changed"; readonly digest: string | null }
   | { readonly code: "rules_over_reserved"; readonly pools: readonly OverReservedPool[] }
+  | { readonly code: "pair_complete"; readonly hosts: readonly string[] }
+  | { readonly code: "host_not_admitted"; readonly host: string }
+  | { readonly code: "not_a_pair" }
   /** `slot`: which kind of slot was not found, where it could be either. */
   | { readonly code: "user_not_registered"; readonly slot?: "license" | "feature" }
   /** The user has no place in the queue of the product. */

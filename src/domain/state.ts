@@ -1,5 +1,6 @@
 import type { Episode } from "./demand/episode.ts";
 import type { RefusalTotal } from "./demand/refusal-total.ts";
+import type { Pair } from "./pair/pair.ts";
 import type { Recall } from "./rules/recall.ts";
 import type { RuleSet } from "./rules/rule-set.ts";
 import type { RulesIndex } from "./rules/rules-index.ts";
@@ -74,6 +75,8 @@ export interface State {
   readonly refusals: ReadonlyMap<string, RefusalTotal>;
   /** Denied episodes that have not ended, as they were last recorded, by `demandKey`. */
   readonly openEpisodes: ReadonlyMap<string, Episode>;
+  /** The hosts that serve this appliance; null: one host alone. */
+  readonly pair: Pair | null;
   /** The site's rules of sharing; null: there are none. */
   readonly rules: AppliedRules | null;
   /** Lent reservations that act as `keep`, by `recallKey`; some may have ended. */

@@ -10,6 +10,7 @@ import {
   SAMPLE_TIME,
 } from "./fault-parts.ts";
 import type { FaultRows } from "./fault-row.ts";
+import { PAIR_FAULTS } from "./pair-faults.ts";
 import { SHARING_FAULTS } from "./sharing-faults.ts";
 
 /** One row for each refusal of the rules in `domain`. */
@@ -45,6 +46,7 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
     sample: { what: "license", end: SAMPLE_TIME },
   },
   ...SHARING_FAULTS,
+  ...PAIR_FAULTS,
   user_not_registered: {
     status: 400,
     message: ({ slot }) =>

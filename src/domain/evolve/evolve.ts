@@ -14,6 +14,7 @@ import {
 } from "./evolve-licenses.ts";
 import { limits } from "../limits.ts";
 import { recordJump, restoreSlot, setClockBack } from "./evolve-clock.ts";
+import { admitHost, changeLeader } from "./evolve-pair.ts";
 import {
   applyRules,
   changeHolderEnd,
@@ -235,6 +236,13 @@ export function evolve(readonlyState: State, event: Event): void {
       return rebuildQueues(state);
     case "ReservationRecalled":
       return recallReservation(state, event);
+    case "HostAdmitted":
+      return admitHost(state, event);
+    case "LeaderChanged":
+      return changeLeader(state, event);
+    case "PairLeft":
+      state.pair = null;
+      return;
     default: {
       const { type } = event satisfies never as Event;
       throw new UnknownEvent(type);

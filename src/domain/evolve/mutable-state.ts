@@ -138,6 +138,7 @@ export const emptyMutableState = (kind: DataFolderKind): MutableState => ({
   idempotencyRecords: new IdempotencyRecords(),
   refusals: new Map(),
   openEpisodes: new Map(),
+  pair: null,
   rules: null,
   recalls: new Map(),
   rulesIndex: new RulesIndex(),

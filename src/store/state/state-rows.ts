@@ -16,6 +16,7 @@ import { recallKey } from "../../domain/rules/recall.ts";
 import type { FeatureRegistration, Registration } from "../../domain/slots/registration.ts";
 import type { Counter, State } from "../../domain/state.ts";
 import type { ChainHead } from "../journal/journal.ts";
+import { decodePair, encodePair } from "./pair-rows.ts";
 import { STATE_FORMAT, type AuditLogEnd, type Snapshot } from "./snapshot.ts";
 
 /** Who took a feature's slot, in rows of older versions. */
@@ -87,6 +88,7 @@ export function encodeSnapshot(
       feature === null ? total : { ...total, feature },
     ),
     ...(state.openEpisodes.size > 0 && { episodes: [...state.openEpisodes.values()] }),
+    ...(state.pair !== null && { pair: encodePair(state.pair) }),
     ...(state.rules !== null && { rules: state.rules }),
     ...(state.recalls.size > 0 && { recalls: [...state.recalls.values()] }),
   };
@@ -165,6 +167,7 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     );
     pool.add({ ...others, takenFrom, identity });
   }
+  state.pair = snapshot.pair === undefined ? null : decodePair(snapshot.pair);
   state.rules = snapshot.rules ?? null;
   for (const recall of snapshot.recalls ?? []) state.recalls.set(recallKey(recall), recall);
   for (const { key, ...record } of snapshot.remembered) state.idempotencyRecords.add(key, record);

@@ -67,6 +67,7 @@ const OTHER_VENDOR: TrustedVendor = {
   products: ["other"],
   keys: [{ kty: "OKP", crv: "Ed25519", x: "y".repeat(43) }],
 };
+const HOSTS = ["alpha", "beta", "__proto__"];
 const PEER = "10.0.0.7";
 
 const WEIGHTS: Readonly<Record<Command["type"], number>> = {
@@ -111,6 +112,9 @@ const WEIGHTS: Readonly<Record<Command["type"], number>> = {
   CountRefusals: 1.5,
   ApplyRules: 0.5,
   RecallReservation: 1,
+  AdmitHost: 0.3,
+  ChangeLeader: 0.5,
+  LeavePair: 0.1,
 };
 
 export interface CommandContext {
@@ -324,6 +328,21 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
     })),
   }),
   ApplyRules: ({ random }) => applyRules(randomRules(random)),
+  AdmitHost: ({ random }) => ({
+    type: "AdmitHost",
+    log: "log",
+    host: random.pick(HOSTS),
+    hardwareId: HARDWARE_ID,
+    hardware: HARDWARE,
+    peer: PEER,
+  }),
+  ChangeLeader: ({ random, state }) => ({
+    type: "ChangeLeader",
+    epoch: (state.pair?.epoch ?? 0) + 1,
+    host: random.pick(HOSTS),
+    hardwareId: HARDWARE_ID,
+  }),
+  LeavePair: () => ({ type: "LeavePair", peer: PEER }),
   RecallReservation: ({ random }) => ({
     type: "RecallReservation",
     product: random.pick(PRODUCTS),

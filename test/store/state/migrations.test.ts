@@ -57,6 +57,7 @@ const ADDED_FIELDS: Readonly<Record<number, (old: Old) => object>> = {
     openEpisodes: [],
     queues: [],
     recalls: [],
+    pair: null,
     rules: null,
     statementChains: [],
     refusals: refusals.map(([, total]) => [

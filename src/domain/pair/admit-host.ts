@@ -1,0 +1,31 @@
+import { makeDecision, type Decision } from "../decision.ts";
+import type { Fault } from "../fault.ts";
+import { err, type Result } from "../result.ts";
+import type { RuleContext } from "../rule-context.ts";
+import type { HardwareDigest, State } from "../state.ts";
+import { MAX_HOSTS } from "./pair.ts";
+
+/** Lets a host serve this appliance. */
+export interface AdmitHost {
+  readonly type: "AdmitHost";
+  readonly log: string;
+  readonly host: string;
+  readonly hardwareId: string;
+  readonly hardware: readonly HardwareDigest[];
+  readonly peer: string;
+}
+
+/** The hardware of a host that is admitted again replaces what was known of it. */
+export function decideAdmitHost(
+  { pair }: State,
+  { log, host, hardwareId, hardware, peer }: AdmitHost,
+  { at }: RuleContext,
+): Result<Decision<{ readonly host: string }>, Fault> {
+  const others = [...(pair?.hosts.keys() ?? [])].filter((name) => name !== host);
+  if (others.length >= MAX_HOSTS) return err({ code: "pair_complete", hosts: others });
+  const known = pair?.hosts.get(host);
+  if (known?.hardwareId === hardwareId && pair?.log === log) return makeDecision([], { host });
+  return makeDecision([{ type: "HostAdmitted", at, log, host, hardwareId, hardware, peer }], {
+    host,
+  });
+}
