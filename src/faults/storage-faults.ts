@@ -28,6 +28,16 @@ export const STORAGE_FAULTS: FaultRows<StorageCode> = {
     message: () => "the disk failed: the outcome is unknown; try again",
     hint: "check the disk; berth doctor shows details",
   },
+  standby: {
+    status: 503,
+    message: () => "this host is on standby: another host of the pair answers; call that one",
+    hint: "berth pair status shows which host leads",
+  },
+  log_unavailable: {
+    status: 503,
+    message: () => "the database of the pair cannot be reached: the outcome is unknown; try again",
+    hint: "check the database; berth pair status shows details",
+  },
   audit_log_damaged: {
     status: 503,
     message: ({ line }) =>

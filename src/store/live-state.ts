@@ -1,12 +1,13 @@
 import { limits } from "../domain/limits.ts";
 import type { Event } from "../domain/event.ts";
+import { evolve } from "../domain/evolve/evolve.ts";
 import { isAudited } from "../domain/event-catalogue.ts";
 import type { RuleContext, SlotCaps } from "../domain/rule-context.ts";
 import type { State } from "../domain/state.ts";
 import { latest, type Instant } from "../domain/time.ts";
 import { transact, type TransactionResult } from "../domain/transact.ts";
 import type { GroupCommit } from "./journal/group-commit.ts";
-import { encodeLine, type ChainHead } from "./journal/journal.ts";
+import { advanceChain, encodeLine, type ChainHead, type JournalLine } from "./journal/journal.ts";
 import type { AuditMeter, StoreOptions } from "./store-options.ts";
 
 type LiveStateOptions = Pick<
@@ -57,6 +58,21 @@ export class LiveState {
 
   get lastAuditSeq(): number {
     return this.#head.auditSeq;
+  }
+
+  /** The position of the chains after the last encoded line. */
+  get head(): ChainHead {
+    return this.#head;
+  }
+
+  /** Applies a line that another host wrote; false: it does not continue the chain. */
+  applyLine(commit: GroupCommit, line: JournalLine, text: string): boolean {
+    const next = advanceChain(this.#head, line);
+    if (next === null) return false;
+    for (const event of line.events) evolve(this.#state, event);
+    commit.append(this.#head, next, text);
+    this.#head = next;
+    return true;
   }
 
   /** Continues from the state on disk. */

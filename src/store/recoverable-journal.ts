@@ -4,6 +4,7 @@ import { canWriteProbe } from "./folder/disk-space.ts";
 import { reloadFolder, type LoadedFolder } from "./folder/load.ts";
 import type { LockedFolder } from "./folder/locked-folder.ts";
 import { FileBatchWriter } from "./journal/batch-writer.ts";
+import { LogBatchWriter } from "./log/log-batch-writer.ts";
 import { GroupCommit } from "./journal/group-commit.ts";
 import { StorageError, type StorageFault } from "./journal/storage-fault.ts";
 import type { ValidSegment } from "./journal/replay.ts";
@@ -12,7 +13,7 @@ import type { LiveState } from "./live-state.ts";
 import { SyncTimes } from "./store-health.ts";
 import type { StoreOptions } from "./store-options.ts";
 
-type JournalOptions = Pick<StoreOptions, "disk" | "folder" | "checkSignatures" | "onFatal">;
+type JournalOptions = Pick<StoreOptions, "disk" | "folder" | "checkSignatures" | "onFatal" | "log">;
 
 /** The parts of a store that must agree with the disk after a recovery. */
 interface StoreParts {
@@ -27,7 +28,7 @@ export class RecoverableJournal {
   readonly #options: JournalOptions;
   readonly #parts: StoreParts;
   readonly #syncTimes = new SyncTimes();
-  readonly #writer = new FileBatchWriter(this.#syncTimes);
+  readonly #writer: FileBatchWriter | LogBatchWriter;
   #commit: GroupCommit;
   #fault: StorageFault | null = null;
   #failureHandling: Promise<void> | null = null;
@@ -37,6 +38,11 @@ export class RecoverableJournal {
   constructor(options: JournalOptions, segment: ValidSegment, parts: StoreParts) {
     this.#options = options;
     this.#parts = parts;
+    const copy = new FileBatchWriter(this.#syncTimes);
+    this.#writer = options.log
+      ? new LogBatchWriter(options.log, copy, (error) => this.#fail(error))
+      : copy;
+    this.#fault = options.log ? { code: "standby" } : null;
     this.#commit = this.#startCommit(segment);
   }
 
@@ -48,6 +54,30 @@ export class RecoverableJournal {
   /** Null: changes are accepted. */
   get fault(): StorageFault | null {
     return this.#fault;
+  }
+
+  /** Whether lines can be written to the journal of this host, even if another host leads. */
+  get canCopyLines(): boolean {
+    return (
+      this.#fault === null ||
+      this.#fault.code === "standby" ||
+      this.#fault.code === "log_unavailable"
+    );
+  }
+
+  /** From now on changes are accepted, and appended to the shared log with this epoch. */
+  lead(epoch: number): void {
+    if (this.#writer instanceof LogBatchWriter) this.#writer.epoch = epoch;
+    this.#fault = null;
+  }
+
+  /** Refuses changes from now on. Resolves when those under way are durable or have failed. */
+  async stopLeading(fault: StorageFault): Promise<void> {
+    if (this.#fault !== null) return;
+    this.#fault = fault;
+    await this.#commit.whenDurable()?.catch(() => {});
+    await this.#recovering;
+    if (this.#writer instanceof LogBatchWriter) this.#writer.epoch = null;
   }
 
   /** Resolves when the running recovery ends; null: none is running. */
@@ -106,7 +136,8 @@ export class RecoverableJournal {
 
   #fail(error: StorageError): void {
     this.#fault = error.fault;
-    if (error.fault.code === "storage_full") return this.#recover();
+    if (this.#writer instanceof LogBatchWriter) this.#writer.epoch = null;
+    if (error.fault.code !== "storage_failed") return this.#recover();
     const { coveredSeq: covers, hasUncheckpointedSegments } = this.#parts.checkpoints;
     const progress = { durableBytes: this.#commit.durableBytes, covers, hasUncheckpointedSegments };
     this.#failureHandling = this.#parts.lockedFolder
@@ -148,7 +179,9 @@ export class RecoverableJournal {
     checkpoints.hasUncheckpointedSegments =
       loaded.hasUncheckpointedSegments || segment !== loaded.segment;
     this.#commit = this.#startCommit(segment);
-    if (this.#fault?.code !== "storage_full") this.#fault = null;
+    if (this.#writer instanceof LogBatchWriter) this.#writer.epoch = null;
+    if (this.#fault?.code === "storage_failed")
+      this.#fault = this.#options.log ? { code: "standby" } : null;
   }
 
   /** A new segment if the last one reached the file size limit and a new one can be created. */

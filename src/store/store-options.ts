@@ -10,12 +10,15 @@ import type { Disk } from "../platform/files/disk.ts";
 import type { FolderChanged } from "./folder/folder-changed.ts";
 import type { StorageFault } from "./journal/storage-fault.ts";
 import type { LockHolder } from "./folder/lock.ts";
+import type { SharedLog } from "./log/shared-log.ts";
 import type { SignatureCheck } from "./state/signature-check.ts";
 
 /** The options of a store. */
 export interface StoreOptions {
   readonly disk: Disk;
   readonly folder: string;
+  /** The log that this host shares with another one; absent: this host is alone. */
+  readonly log?: SharedLog;
   readonly kind: DataFolderKind | null;
   readonly create: boolean;
   /** What the folder is opened for; default: a server. */

@@ -14,6 +14,7 @@ import { LockedFolder } from "./folder/locked-folder.ts";
 import { toFaultResult, toStorageFault, type StorageFault } from "./journal/storage-fault.ts";
 import type { ChainHead } from "./journal/journal.ts";
 import { RotationSchedule } from "./journal/rotation.ts";
+import { checkHeadOnLog, LogFollower } from "./log/log-follower.ts";
 import { LiveState } from "./live-state.ts";
 import { RecoverableJournal } from "./recoverable-journal.ts";
 import type { StateFormat } from "./state/state-format.ts";
@@ -46,6 +47,8 @@ export class Store {
   readonly #notes: readonly string[];
   readonly #checkpoints: CheckpointRunner;
   readonly #journal: RecoverableJournal;
+  /** Null: this host is alone. */
+  readonly #follower: LogFollower | null;
   readonly #diskFigures: DiskFigureCache;
   readonly #tickTimer: Timer;
   #lastDecisionAt = instant(0);
@@ -54,7 +57,9 @@ export class Store {
   static async open(options: StoreOptions): Promise<Store> {
     const uid = options.uid ?? process.getuid?.() ?? 0;
     const identify = options.identify ?? (async () => "");
-    return new Store(options, await openFolder({ ...options, uid, identify, now: options.clock }));
+    const opened = await openFolder({ ...options, uid, identify, now: options.clock });
+    if (options.log !== undefined) await checkHeadOnLog(options.log, opened.head);
+    return new Store(options, opened);
   }
 
   private constructor(options: StoreOptions, opened: OpenedFolder) {
@@ -76,6 +81,11 @@ export class Store {
       checkpoints: this.#checkpoints,
       rotation: this.#rotation,
     });
+    const { log, observer } = options;
+    this.#follower =
+      log === undefined
+        ? null
+        : new LogFollower({ log, live: this.#live, journal: this.#journal, observer });
     // The first claim must not wait until all holders are counted for the rules.
     this.#live.state.rulesIndex.build(this.#live.state, this.#live.makeContext().at);
     this.#tickTimer = setInterval(() => void this.#tick(), TICK_INTERVAL);
@@ -123,7 +133,9 @@ export class Store {
 
   async read<T>(view: (state: State, context: RuleContext) => T): Promise<Result<T, StorageFault>> {
     if (this.#journal.recovering !== null) await this.#journal.recovering;
-    if (this.#journal.fault?.code === "storage_failed") return err(this.#journal.fault);
+    const { fault } = this.#journal;
+    // A full disk still lets the server answer what it has on disk.
+    if (fault !== null && fault.code !== "storage_full") return err(fault);
     return this.#whenDurable(ok(view(this.#live.state, this.#live.makeContext())));
   }
 
@@ -140,6 +152,35 @@ export class Store {
    */
   get lastDecision(): LastDecision {
     return { at: this.#lastDecisionAt, seq: this.#live.lastSeq, fault: this.#lastFault };
+  }
+
+  /**
+   * In a pair: applies what the other host wrote since, and refuses changes from now on. Rejects if
+   * the log cannot be read.
+   */
+  async follow(): Promise<void> {
+    await this.stopLeading({ code: "standby" });
+    await this.#journal.recovering;
+    await this.#follower?.catchUp();
+  }
+
+  /**
+   * In a pair: accepts changes from now on, which are appended with this epoch. `command` is the
+   * first one; no reply is sent before it is durable.
+   */
+  async lead<C extends Command>(
+    epoch: number,
+    command: C,
+  ): Promise<Result<OutcomeOf<C>, Fault | StorageFault>> {
+    // The log takes no lines of an older epoch, so this is the end of it.
+    await this.follow();
+    this.#journal.lead(epoch);
+    return this.transact(command, (_state, outcome) => outcome);
+  }
+
+  /** In a pair: refuses changes from now on, and follows the other host. */
+  stopLeading(fault: StorageFault): Promise<void> {
+    return this.#journal.stopLeading(fault);
   }
 
   status(): StoreStatus {
@@ -190,7 +231,7 @@ export class Store {
     const hasUncheckpointedLines =
       this.#journal.commit.durableBytes > 0 || this.#checkpoints.hasUncheckpointedSegments;
     const canCheckpoint =
-      this.#journal.fault === null && !this.#format.isOld && !this.#checkpoints.isHung;
+      this.#journal.canCopyLines && !this.#format.isOld && !this.#checkpoints.isHung;
     if (hasUncheckpointedLines && canCheckpoint) await this.checkpoint();
     await this.#journal.failureHandling;
     this.#journal.commit.close();
@@ -254,7 +295,7 @@ export class Store {
   async #tick(): Promise<void> {
     await this.#journal.failIfFolderChanged();
     if (this.#journal.fault?.code === "storage_full") return this.#journal.probeDiskSpace();
-    if (this.#checkpoints.currentRun !== null || this.#journal.fault !== null || this.#format.isOld)
+    if (this.#checkpoints.currentRun !== null || !this.#journal.canCopyLines || this.#format.isOld)
       return;
     if (this.#rotation.isRotationDue(this.#journal.commit.durableBytes)) await this.checkpoint();
     else if (this.#checkpoints.isRetryDue)

@@ -1,11 +1,16 @@
 import { err, type Result } from "../../domain/result.ts";
 import { errorCode } from "../../platform/files/system-error.ts";
 
-/** Why nothing can be made durable: no space for now, or a disk that cannot be trusted any more. */
+/**
+ * Why nothing can be made durable: no space for now, a disk that cannot be trusted any more, or in a
+ * pair, another host that leads, or a log that cannot be reached.
+ */
 export type StorageFault =
   /** `isFileLimit`: the disk is not full, but the file reached a size limit (`ulimit -f`). */
   | { readonly code: "storage_full"; readonly isFileLimit?: true }
-  | { readonly code: "storage_failed"; readonly isFileLimit?: never };
+  | { readonly code: "storage_failed"; readonly isFileLimit?: never }
+  | { readonly code: "standby"; readonly isFileLimit?: never }
+  | { readonly code: "log_unavailable"; readonly isFileLimit?: never };
 
 export class StorageError extends Error {
   override readonly name = "StorageError";

@@ -1,0 +1,125 @@
+import { describe, expect, test } from "bun:test";
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { genesisHead } from "../../../src/store/journal/journal.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { HARDWARE, HARDWARE_ID } from "../../support/new-site.ts";
+import {
+  dumpStateSorted,
+  openLicensedSite,
+  openSite,
+  readJournal,
+  transactCommand,
+  transactOrThrow,
+  unwrap,
+  type OpenSite,
+} from "../../support/licensed-store.ts";
+import { register } from "../../support/scenario.ts";
+import { SimulatedLog } from "../../support/simulated-log.ts";
+import { tempFolder } from "../../support/temp-folder.ts";
+
+interface PairOfSites {
+  readonly log: SimulatedLog;
+  readonly alpha: OpenSite;
+  readonly beta: OpenSite;
+}
+
+/** Two hosts with the same folder, which share a log; none leads yet. */
+async function openPair(): Promise<PairOfSites> {
+  const first = await openLicensedSite();
+  for (const host of ["alpha", "beta"]) {
+    await transactOrThrow(first.store, {
+      type: "AdmitHost",
+      log: "simulated log",
+      host,
+      hardwareId: HARDWARE_ID,
+      hardware: HARDWARE,
+      peer: "10.0.0.1",
+    });
+  }
+  await first.stop();
+  const second = join(tempFolder(), "data");
+  cpSync(first.folder, second, { recursive: true });
+  const lastLine = readJournal(first.folder).at(-1)?.line;
+  const log = new SimulatedLog(lastLine ?? genesisHead);
+  const alpha = await openSite({ folder: first.folder, log });
+  const beta = await openSite({ folder: second, log });
+  return { log, alpha, beta };
+}
+
+/** Makes this host the leader. */
+async function lead(log: SimulatedLog, { store }: OpenSite, host: string): Promise<void> {
+  const epoch = log.appoint(host);
+  const command = { type: "ChangeLeader", epoch, host, hardwareId: HARDWARE_ID } as const;
+  unwrap(await store.lead(epoch, command));
+}
+
+const codeOf = async (store: Store, user: string): Promise<string> => {
+  const result = await transactCommand(store, register(user));
+  return result.ok ? "granted" : result.fault.code;
+};
+
+const dump = ({ store }: OpenSite) => store.peek(dumpStateSorted);
+
+describe("two stores with a shared log", () => {
+  test("refuse changes and reads until one leads", async () => {
+    const { alpha, beta } = await openPair();
+    for (const { store } of [alpha, beta]) {
+      expect(await codeOf(store, "ada")).toBe("standby");
+      expect(await store.read(() => 1)).toEqual({ ok: false, fault: { code: "standby" } });
+    }
+  });
+
+  test("have the same state and the same journal after the second followed", async () => {
+    const { log, alpha, beta } = await openPair();
+    await lead(log, alpha, "alpha");
+    for (const user of ["ada", "bob", "cyd"])
+      expect(await codeOf(alpha.store, user)).toBe("granted");
+    await beta.store.follow();
+    expect(dump(beta)).toEqual(dump(alpha));
+    expect(readJournal(beta.folder)).toEqual(readJournal(alpha.folder));
+  });
+
+  test("refuse the write of a leader whose epoch is over, and continue with the other's", async () => {
+    const { log, alpha, beta } = await openPair();
+    await lead(log, alpha, "alpha");
+    expect(await codeOf(alpha.store, "ada")).toBe("granted");
+    await lead(log, beta, "beta");
+    expect(await codeOf(beta.store, "bob")).toBe("granted");
+    expect(await codeOf(alpha.store, "cyd")).toBe("standby");
+    await alpha.store.follow();
+    expect(dump(alpha)).toEqual(dump(beta));
+    await lead(log, alpha, "alpha");
+    expect(await codeOf(alpha.store, "dee")).toBe("granted");
+    await beta.store.follow();
+    expect(dump(beta)).toEqual(dump(alpha));
+    expect(readJournal(beta.folder)).toEqual(readJournal(alpha.folder));
+  });
+
+  for (const fault of ["lost", "answer lost"] as const) {
+    test(`agree with the log after an append whose outcome is unknown: ${fault}`, async () => {
+      const { log, alpha, beta } = await openPair();
+      await lead(log, alpha, "alpha");
+      log.failNextAppend(fault);
+      expect(await codeOf(alpha.store, "ada")).toBe("log_unavailable");
+      await lead(log, alpha, "alpha");
+      await beta.store.follow();
+      expect(dump(beta)).toEqual(dump(alpha));
+      const users = alpha.store.peek(({ licenses }) =>
+        [...(licenses.get(1)?.pool.inSlotOrder() ?? [])].map(({ user }) => user),
+      );
+      expect(users).toEqual(fault === "lost" ? [] : ["ada"]);
+    });
+  }
+});
+
+describe("a store whose journal is not a beginning of the log", () => {
+  test("is refused if the log lost lines", async () => {
+    const { log, alpha } = await openPair();
+    await lead(log, alpha, "alpha");
+    await codeOf(alpha.store, "ada");
+    await alpha.stop();
+    const shorter = new SimulatedLog({ seq: 1, sum: "a".repeat(64) });
+    expect(openSite({ folder: alpha.folder, log: shorter })).rejects.toThrow("lost lines");
+  });
+});
