@@ -15,8 +15,11 @@ import {
   type OpenSite,
 } from "../../support/licensed-store.ts";
 import { register } from "../../support/scenario.ts";
+import { testLogContract } from "./log-contract.ts";
 import { SimulatedLog } from "../../support/simulated-log.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
+
+const TERM = 10_000;
 
 interface PairOfSites {
   readonly log: SimulatedLog;
@@ -42,14 +45,15 @@ async function openPair(): Promise<PairOfSites> {
   cpSync(first.folder, second, { recursive: true });
   const lastLine = readJournal(first.folder).at(-1)?.line;
   const log = new SimulatedLog(lastLine ?? genesisHead);
-  const alpha = await openSite({ folder: first.folder, log });
-  const beta = await openSite({ folder: second, log });
+  const alpha = await openSite({ folder: first.folder, log: log.connect("alpha") });
+  const beta = await openSite({ folder: second, log: log.connect("beta") });
   return { log, alpha, beta };
 }
 
 /** Makes this host the leader. */
 async function lead(log: SimulatedLog, { store }: OpenSite, host: string): Promise<void> {
-  const epoch = log.appoint(host);
+  log.now += TERM;
+  const epoch = (await log.connect(host).claim(TERM))?.epoch ?? NaN;
   const command = { type: "ChangeLeader", epoch, host, hardwareId: HARDWARE_ID } as const;
   unwrap(await store.lead(epoch, command));
 }
@@ -100,7 +104,7 @@ describe("two stores with a shared log", () => {
     test(`agree with the log after an append whose outcome is unknown: ${fault}`, async () => {
       const { log, alpha, beta } = await openPair();
       await lead(log, alpha, "alpha");
-      log.failNextAppend(fault);
+      log.fault = fault;
       expect(await codeOf(alpha.store, "ada")).toBe("log_unavailable");
       await lead(log, alpha, "alpha");
       await beta.store.follow();
@@ -120,6 +124,13 @@ describe("a store whose journal is not a beginning of the log", () => {
     await codeOf(alpha.store, "ada");
     await alpha.stop();
     const shorter = new SimulatedLog({ seq: 1, sum: "a".repeat(64) });
-    expect(openSite({ folder: alpha.folder, log: shorter })).rejects.toThrow("lost lines");
+    expect(openSite({ folder: alpha.folder, log: shorter.connect("alpha") })).rejects.toThrow(
+      "lost lines",
+    );
   });
+});
+
+testLogContract("the simulated log", async (end) => {
+  const log = new SimulatedLog(end);
+  return { alpha: log.connect("alpha"), beta: log.connect("beta") };
 });

@@ -1,0 +1,78 @@
+/** Where the database of a pair is. */
+export interface LogUrl {
+  /** As the operator wrote it; it has no password. */
+  readonly text: string;
+  readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  readonly database: string;
+  readonly user: string;
+  readonly sslmode: "disable" | "require" | "verify-full";
+  /** The file with the certificate that signed the server's; null: those of the system. */
+  readonly sslrootcert: string | null;
+}
+
+export interface LogUrlProblem {
+  readonly message: string;
+  readonly hint: string;
+}
+
+const EXAMPLE =
+  "for example postgres://berth@db1.site:5432,db2.site:5432/berth?sslmode=verify-full";
+const PATTERN =
+  /^postgres(?:ql)?:\/\/(?:([^:@/?#\s]+)(:[^@/?#\s]*)?@)?([^/?#\s@]*)\/([^/?#\s]*)(?:\?([^#\s]*))?$/;
+const HOST = /^(\[[0-9a-fA-F:.%]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?$/;
+const SSL_MODES = ["disable", "require", "verify-full"] as const;
+const DEFAULT_PORT = 5432;
+
+/** Reads the setting `log`. */
+export function parseLogUrl(text: string): LogUrl | LogUrlProblem {
+  const match = PATTERN.exec(text);
+  if (match === null) {
+    return { message: "the log is not a URL of a PostgreSQL database", hint: EXAMPLE };
+  }
+  const [, user, password, hostList = "", database = "", query = ""] = match;
+  if (password !== undefined) {
+    return {
+      message: "the URL of the log contains a password, which every user of this host could read",
+      hint: "remove it, and write it to a file: --log-password-file FILE",
+    };
+  }
+  if (user === undefined || database === "") {
+    return { message: "the URL of the log names no user or no database", hint: EXAMPLE };
+  }
+  const hosts = hostList.split(",").map(parseHost);
+  if (hosts.some((host) => host === null)) {
+    return { message: `the URL of the log has a wrong host in “${hostList}”`, hint: EXAMPLE };
+  }
+  const options = new URLSearchParams(query);
+  const unknown = [...options.keys()].find((name) => !["sslmode", "sslrootcert"].includes(name));
+  if (unknown !== undefined) {
+    return {
+      message: `the URL of the log has an unknown option: ${unknown}`,
+      hint: "only sslmode and sslrootcert are known",
+    };
+  }
+  const sslmode = options.get("sslmode") ?? "disable";
+  const knownMode = SSL_MODES.find((mode) => mode === sslmode);
+  if (knownMode === undefined) {
+    return {
+      message: `the URL of the log has an unknown sslmode: ${sslmode}`,
+      hint: `write ${SSL_MODES.join(", ")}`,
+    };
+  }
+  return {
+    text,
+    hosts: hosts.filter((host) => host !== null),
+    database: decodeURIComponent(database),
+    user: decodeURIComponent(user),
+    sslmode: knownMode,
+    sslrootcert: options.get("sslrootcert"),
+  };
+}
+
+function parseHost(text: string): LogUrl["hosts"][number] | null {
+  const match = HOST.exec(text);
+  if (match === null) return null;
+  const port = match[2] === undefined ? DEFAULT_PORT : Number(match[2]);
+  const host = match[1]?.replace(/^\[|\]$/g, "") ?? "";
+  return port >= 1 && port <= 65_535 ? { host, port } : null;
+}

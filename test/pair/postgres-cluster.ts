@@ -1,0 +1,130 @@
+// A PostgreSQL server for tests, in a temporary folder, as an unprivileged user.
+import {
+  appendFileSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { AS_NOBODY, isRoot } from "../support/other-user.ts";
+
+const INSTALL = "PostgreSQL 15 or newer is missing: run apt-get install postgresql-15";
+const DEBIAN_FOLDER = "/usr/lib/postgresql";
+/** Without a password, as only this machine can connect. */
+const USER = "berth";
+const NOBODY = 65_534;
+
+/** Where initdb, pg_ctl and the others are. */
+function findPrograms(): string {
+  const versions = existsSync(DEBIAN_FOLDER) ? readdirSync(DEBIAN_FOLDER).map(Number) : [];
+  const newest = Math.max(0, ...versions.filter((version) => version >= 15));
+  if (newest === 0) throw new Error(INSTALL);
+  return join(DEBIAN_FOLDER, String(newest), "bin");
+}
+
+export class PostgresCluster {
+  readonly port: number;
+  readonly #folder: string;
+  readonly #programs: string;
+
+  private constructor(folder: string, port: number, programs: string) {
+    this.#folder = folder;
+    this.port = port;
+    this.#programs = programs;
+  }
+
+  /** Creates and starts a server; `remove` stops it. */
+  static start(settings: Readonly<Record<string, string>> = {}): PostgresCluster {
+    const cluster = PostgresCluster.#prepare();
+    cluster.#run("initdb", ["-A", "trust", "-U", USER, "--encoding=UTF8", "--no-sync"]);
+    cluster.configure({ synchronous_commit: "on", wal_level: "replica", ...settings });
+    cluster.startServer();
+    return cluster;
+  }
+
+  /** A copy of this server that receives its changes; the name is for synchronous_standby_names. */
+  startStandby(name: string): PostgresCluster {
+    const standby = PostgresCluster.#prepare();
+    const source = ["-h", "127.0.0.1", "-p", String(this.port), "-U", USER];
+    standby.#run("pg_basebackup", [...source, "-R", "-X", "stream", "--no-sync"]);
+    standby.configure({
+      port: String(standby.port),
+      primary_conninfo: `host=127.0.0.1 port=${this.port} user=${USER} application_name=${name}`,
+    });
+    standby.startServer();
+    return standby;
+  }
+
+  static #prepare(): PostgresCluster {
+    const programs = findPrograms();
+    const parent = mkdtempSync(join(tmpdir(), "berth-postgres-"));
+    if (isRoot) chownSync(parent, NOBODY, NOBODY);
+    return new PostgresCluster(join(parent, "db"), findFreePort(), programs);
+  }
+
+  /** Stops the server and removes its files. */
+  remove(): void {
+    this.stopServer("immediate");
+    rmSync(dirname(this.#folder), { recursive: true, force: true });
+  }
+
+  get url(): string {
+    return `postgres://${USER}@127.0.0.1:${this.port}/postgres`;
+  }
+
+  configure(settings: Readonly<Record<string, string>>): void {
+    const common = {
+      port: String(this.port),
+      listen_addresses: "127.0.0.1",
+      unix_socket_directories: "",
+      ...settings,
+    };
+    const lines = Object.entries(common).map(([name, value]) => `${name} = '${value}'\n`);
+    appendFileSync(join(this.#folder, "postgresql.auto.conf"), lines.join(""));
+  }
+
+  startServer(): void {
+    this.#run("pg_ctl", ["-w", "-l", join(this.#folder, "server.log"), "start"]);
+  }
+
+  stopServer(mode: "fast" | "immediate"): void {
+    if (!existsSync(join(this.#folder, "postmaster.pid"))) return;
+    this.#run("pg_ctl", ["-w", "-m", mode, "stop"]);
+  }
+
+  reload(): void {
+    this.#run("pg_ctl", ["reload"]);
+  }
+
+  /** Makes a standby the primary server. */
+  promote(): void {
+    this.#run("pg_ctl", ["-w", "promote"]);
+  }
+
+  get processId(): number {
+    return Number(readFileSync(join(this.#folder, "postmaster.pid"), "utf8").split("\n")[0]);
+  }
+
+  #run(program: string, args: readonly string[]): void {
+    const prefix = isRoot ? AS_NOBODY : [];
+    const command = [...prefix, join(this.#programs, program), "-D", this.#folder, ...args];
+    const { exitCode, stderr, stdout } = Bun.spawnSync(command, {
+      cwd: "/",
+      env: { PATH: process.env["PATH"] ?? "", LC_ALL: "C.UTF-8" },
+    });
+    if (exitCode === 0) return;
+    throw new Error(`${program} failed: ${stderr.toString()}${stdout.toString()}`);
+  }
+}
+
+/** A port that was free a moment ago. */
+function findFreePort(): number {
+  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const { port } = listener;
+  listener.stop(true);
+  return port;
+}
