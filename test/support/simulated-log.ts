@@ -1,8 +1,8 @@
 // A shared log in memory, with the promises of the real one, and faults that a test chooses.
-import type { HostLog } from "../store/log/log-contract.ts";
 import type { LineBatch } from "../../src/store/journal/batch-writer.ts";
 import {
   LogUnavailable,
+  type HostLog,
   type LogEnd,
   type LogLeader,
   type LogLine,

@@ -49,3 +49,13 @@ export interface SharedLog {
    */
   readonly append: (epoch: number, batch: LineBatch) => Promise<boolean>;
 }
+
+/** The log as one of its hosts uses it, which may lead. */
+export interface HostLog extends SharedLog {
+  /** Makes this host the leader if no other one's term lasts; null: another host leads. */
+  readonly claim: (termMs: number) => Promise<LogLeader | null>;
+  /** Extends the term of this host; false: another host leads. */
+  readonly renew: (epoch: number, termMs: number) => Promise<boolean>;
+  /** Ends the term of this host; for a while only `heir` may lead next. */
+  readonly release: (epoch: number, heir: string | null, heirMs: number) => Promise<void>;
+}

@@ -1,15 +1,7 @@
 // What every shared log promises to a store. The tests of each log run these.
 import { describe, expect, test } from "bun:test";
 import type { LineBatch } from "../../../src/store/journal/batch-writer.ts";
-import type { LogEnd, LogLeader, SharedLog } from "../../../src/store/log/shared-log.ts";
-
-/** The log as one of its hosts uses it. */
-export interface HostLog extends SharedLog {
-  /** Makes this host the leader if no other one's term lasts. */
-  readonly claim: (termMs: number) => Promise<LogLeader | null>;
-  readonly renew: (epoch: number, termMs: number) => Promise<boolean>;
-  readonly release: (epoch: number, heir: string | null, heirMs: number) => Promise<void>;
-}
+import type { HostLog, LogEnd, SharedLog } from "../../../src/store/log/shared-log.ts";
 
 /** A new log that ends at `end`, for two hosts. */
 export type MakeLog = (end: LogEnd) => Promise<{ readonly alpha: HostLog; readonly beta: HostLog }>;

@@ -1,54 +1,20 @@
 import { describe, expect, test } from "bun:test";
-import { cpSync } from "node:fs";
-import { join } from "node:path";
-import { genesisHead } from "../../../src/store/journal/journal.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { HARDWARE, HARDWARE_ID } from "../../support/new-site.ts";
+import { HARDWARE_ID } from "../../support/new-site.ts";
 import {
   dumpStateSorted,
-  openLicensedSite,
   openSite,
   readJournal,
   transactCommand,
-  transactOrThrow,
   unwrap,
   type OpenSite,
 } from "../../support/licensed-store.ts";
+import { openPair } from "../../support/pair-of-sites.ts";
 import { register } from "../../support/scenario.ts";
 import { testLogContract } from "./log-contract.ts";
 import { SimulatedLog } from "../../support/simulated-log.ts";
-import { tempFolder } from "../../support/temp-folder.ts";
 
 const TERM = 10_000;
-
-interface PairOfSites {
-  readonly log: SimulatedLog;
-  readonly alpha: OpenSite;
-  readonly beta: OpenSite;
-}
-
-/** Two hosts with the same folder, which share a log; none leads yet. */
-async function openPair(): Promise<PairOfSites> {
-  const first = await openLicensedSite();
-  for (const host of ["alpha", "beta"]) {
-    await transactOrThrow(first.store, {
-      type: "AdmitHost",
-      log: "simulated log",
-      host,
-      hardwareId: HARDWARE_ID,
-      hardware: HARDWARE,
-      peer: "10.0.0.1",
-    });
-  }
-  await first.stop();
-  const second = join(tempFolder(), "data");
-  cpSync(first.folder, second, { recursive: true });
-  const lastLine = readJournal(first.folder).at(-1)?.line;
-  const log = new SimulatedLog(lastLine ?? genesisHead);
-  const alpha = await openSite({ folder: first.folder, log: log.connect("alpha") });
-  const beta = await openSite({ folder: second, log: log.connect("beta") });
-  return { log, alpha, beta };
-}
 
 /** Makes this host the leader. */
 async function lead(log: SimulatedLog, { store }: OpenSite, host: string): Promise<void> {

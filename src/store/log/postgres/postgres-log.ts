@@ -1,5 +1,5 @@
 import type { LineBatch } from "../../journal/batch-writer.ts";
-import type { LogLeader, LogLine, SharedLog } from "../shared-log.ts";
+import type { HostLog, LogLeader, LogLine } from "../shared-log.ts";
 import { LogConnection, type LogConnectionOptions } from "./log-connection.ts";
 
 const APPEND = `
@@ -55,7 +55,7 @@ export interface PostgresLogOptions extends LogConnectionOptions {
  * The log of a pair in PostgreSQL. A write names the epoch, the host and the end of the log it
  * continues, so that a host whose time is over changes nothing, however late its statement arrives.
  */
-export class PostgresLog implements SharedLog {
+export class PostgresLog implements HostLog {
   readonly id: string;
   readonly #options: PostgresLogOptions;
   /** Appends; a slow one must not delay the renewal of the term. */
