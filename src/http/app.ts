@@ -5,6 +5,7 @@ import { JSON_TYPE } from "./request/body.ts";
 import { describeRoute } from "./openapi/describe-route.ts";
 import { faultOf, refusalReplyFor } from "./faults.ts";
 import { admit, type Gate } from "./access/gate.ts";
+import { refuseOnStandby } from "./access/standby.ts";
 import { buildOpenapiDocument, OpenapiDocument } from "./openapi/openapi.ts";
 import { access } from "./routes/access.ts";
 import { addConsumption } from "./routes/add-consumption.ts";
@@ -109,7 +110,8 @@ const operatorRoutes = (deps: RouteDeps) =>
 export function createApp(services: Services, gate: Gate) {
   const deps: RouteDeps = { ...services, ...createRequestContext(gate) };
   let routeTable: RouteTable = new Map();
-  const app = new Elysia({
+  const { leadership } = services;
+  const base = new Elysia({
     normalize: false,
     // Where the framework begins to search the path of a URL. The default is too late for a host
     // name of up to three letters on port 80; see withLongHostName in server.ts for https.
@@ -121,8 +123,13 @@ export function createApp(services: Services, gate: Gate) {
       set.headers["x-content-type-options"] = "nosniff";
       set.headers["x-request-id"] = nextRequestId();
       admit(gate, routeTable, request);
+      if (leadership !== null) refuseOnStandby(leadership, request);
     })
-    .onError({ as: "global" }, ({ error, set, request }) => replyToError(error, set, request))
+    .onError({ as: "global" }, ({ error, set, request }) => replyToError(error, set, request));
+  if (leadership !== null) {
+    base.onAfterHandle({ as: "global" }, ({ request }) => refuseOnStandby(leadership, request));
+  }
+  const app = base
     .use(page(deps))
     .use(health(deps))
     .use(metrics(deps))
@@ -175,6 +182,7 @@ function replyToError(error: unknown, set: ResponseHead, request: Request): obje
   if (fault.code === "unauthorized") {
     set.headers["www-authenticate"] = fault.plane === undefined ? BASIC_CHALLENGE : "Bearer";
   }
+  if (fault.code === "standby" && fault.url !== undefined) set.headers["berth-leader"] = fault.url;
   if (fault.code === "too_many_requests") set.headers["retry-after"] = "60";
   if (fault.code === "audit_budget_exhausted") set.headers["retry-after"] = fault.retryAfterSeconds;
   const body = refusalReplyFor(request, fault);

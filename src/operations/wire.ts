@@ -6,12 +6,14 @@ import type { PrivateKey } from "../license/keys.ts";
 import { signLease } from "../license/lease.ts";
 import type { ApplianceClock } from "../platform/clock.ts";
 import type { Disk } from "../platform/files/disk.ts";
+import { readBootClock } from "../platform/system/boot-clock.ts";
+import type { HostLog } from "../store/log/shared-log.ts";
 import { FolderChanged } from "../store/folder/folder-changed.ts";
 import type { LockHolder } from "../store/folder/lock.ts";
 import { EditedSettingsFile } from "../store/folder/edited-settings-file.ts";
 import { AccessFile } from "../store/secrets/access-file.ts";
 import { SealedFile } from "../store/secrets/sealed-file.ts";
-import type { StoreObserver, StoreOptions } from "../store/store-options.ts";
+import type { LogFolder, StoreObserver, StoreOptions } from "../store/store-options.ts";
 import { Store } from "../store/store.ts";
 import { UsageReader } from "./usage/usage-reader.ts";
 import { Reports } from "./usage/reports.ts";
@@ -22,6 +24,8 @@ import { ApplianceStatus } from "./appliance-status.ts";
 import { AuditBudget } from "./audit-budget.ts";
 import { AuditLogReader } from "./audit-log-reader.ts";
 import { AuditMaintenance } from "./audit-maintenance.ts";
+import { Leadership } from "./pair/leadership.ts";
+import { openPairLog, type PairLog, type PairOptions } from "./pair/open-log.ts";
 import { CloudCredentials } from "./cloud-credentials.ts";
 import { CommandRunner } from "./command-runner.ts";
 import type { DemandCounts } from "./demand/demand-counts.ts";
@@ -71,6 +75,8 @@ export interface ApplianceOperations {
   readonly grantEstimator: GrantEstimator;
   readonly auditLog: AuditLogReader;
   readonly auditMaintenance: AuditMaintenance;
+  /** Null: this host is alone. */
+  readonly leadership: Leadership | null;
   /** Writes what is only in memory, and closes the folder. */
   readonly close: () => Promise<void>;
 }
@@ -118,6 +124,8 @@ export interface WireOptions {
   readonly serviceCredentials?: ServiceCredentials;
   /** Claims the appliance for this server; throws if another server has it. */
   readonly claim?: (key: PrivateKey) => Promise<void>;
+  /** Absent: this host is alone. */
+  readonly pair?: PairOptions;
   readonly checkpoint: StoreOptions["checkpoint"];
   /** Where `checkpoint` records how the update of the usage files ended. */
   readonly usageUpdates?: UsageUpdates;
@@ -143,7 +151,12 @@ export async function wire(
   const metrics = new ApplianceMetrics();
   const sessionLengths = new SessionLengths();
   const dispatcher = new QueueDispatcher();
+  const { pair } = options;
+  const opened: { log: PairLog | null } = { log: null };
   const store = await Store.open({
+    ...(pair && {
+      openLog: async (logFolder: LogFolder) => (opened.log = await openPairLog(pair, logFolder)),
+    }),
     observer: combineObservers(metrics, sessionLengths, dispatcher),
     disk,
     folder,
@@ -178,10 +191,13 @@ export async function wire(
   const grantEstimator = new GrantEstimator(new RecordedSessions(store, sessionLengths));
   const queue = new SlotQueue({ store, commands, dispatcher, estimator: grantEstimator });
   metrics.startSampling(() => ({ state: store.peek((state) => state), now: now() }));
+  const leadership =
+    pair && opened.log ? createLeadership(pair, opened.log, store, identity) : null;
   const sealedFile = new SealedFile(disk, folder, { key: sealingKey });
   const credentials = new CloudCredentials(store, sealedFile, providedKeys);
   const vendorTrust = new VendorTrust(store, identity, builtInTrust);
-  if (builtInTrust !== null) await vendorTrust.trustVendor(builtInTrust, "build");
+  if (builtInTrust !== null && leadership === null)
+    await vendorTrust.trustVendor(builtInTrust, "build");
   const timekeeping = new Timekeeping(store, clock, identity);
   const access = new AccessControl(store, accessFile, now);
   return {
@@ -217,7 +233,9 @@ export async function wire(
       grantEstimator,
       auditLog: new AuditLogReader(store),
       auditMaintenance: new AuditMaintenance(store),
+      leadership,
       async close() {
+        await leadership?.stop();
         queue.stop();
         dispatcher.stop();
         timekeeping.stop();
@@ -225,9 +243,32 @@ export async function wire(
         await commands.close();
         await access.close();
         await store.close();
+        await opened.log?.close();
       },
     },
   };
+}
+
+const POLL_MS = 200;
+
+function createLeadership(
+  { host, termMs }: PairOptions,
+  log: HostLog,
+  store: Store,
+  identity: Identity,
+): Leadership {
+  const { hardware, hardwareId } = identity.hashHardware();
+  const pollMs = Math.min(POLL_MS, termMs / 10);
+  return new Leadership({
+    store,
+    log,
+    host,
+    hardware,
+    hardwareId,
+    termMs,
+    pollMs,
+    bootMs: readBootClock,
+  });
 }
 
 const combineObservers = (...observers: readonly StoreObserver[]): StoreObserver => ({

@@ -4,6 +4,7 @@ import { canWriteProbe } from "./folder/disk-space.ts";
 import { reloadFolder, type LoadedFolder } from "./folder/load.ts";
 import type { LockedFolder } from "./folder/locked-folder.ts";
 import { FileBatchWriter } from "./journal/batch-writer.ts";
+import type { SharedLog } from "./log/shared-log.ts";
 import { LogBatchWriter } from "./log/log-batch-writer.ts";
 import { GroupCommit } from "./journal/group-commit.ts";
 import { StorageError, type StorageFault } from "./journal/storage-fault.ts";
@@ -13,7 +14,13 @@ import type { LiveState } from "./live-state.ts";
 import { SyncTimes } from "./store-health.ts";
 import type { StoreOptions } from "./store-options.ts";
 
-type JournalOptions = Pick<StoreOptions, "disk" | "folder" | "checkSignatures" | "onFatal" | "log">;
+interface JournalOptions extends Pick<
+  StoreOptions,
+  "disk" | "folder" | "checkSignatures" | "onFatal"
+> {
+  /** Null: this host is alone. */
+  readonly log: SharedLog | null;
+}
 
 /** The parts of a store that must agree with the disk after a recovery. */
 interface StoreParts {

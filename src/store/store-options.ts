@@ -1,6 +1,7 @@
 import type { ClockJump } from "../domain/clock/clock-jump-types.ts";
 import type { Event } from "../domain/event.ts";
 import type { Fault } from "../domain/fault.ts";
+import type { Pair } from "../domain/pair/pair.ts";
 import type { RuleContext, SlotCaps } from "../domain/rule-context.ts";
 import type { DataFolderKind, State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
@@ -10,15 +11,18 @@ import type { Disk } from "../platform/files/disk.ts";
 import type { FolderChanged } from "./folder/folder-changed.ts";
 import type { StorageFault } from "./journal/storage-fault.ts";
 import type { LockHolder } from "./folder/lock.ts";
-import type { SharedLog } from "./log/shared-log.ts";
+import type { LogEnd, SharedLog } from "./log/shared-log.ts";
 import type { SignatureCheck } from "./state/signature-check.ts";
 
 /** The options of a store. */
 export interface StoreOptions {
   readonly disk: Disk;
   readonly folder: string;
-  /** The log that this host shares with another one; absent: this host is alone. */
-  readonly log?: SharedLog;
+  /**
+   * Opens the log that this host shares with another one; throws if it is not the log of this
+   * folder. Absent: this host is alone.
+   */
+  readonly openLog?: (folder: LogFolder) => Promise<SharedLog>;
   readonly kind: DataFolderKind | null;
   readonly create: boolean;
   /** What the folder is opened for; default: a server. */
@@ -62,6 +66,13 @@ export interface StoreOptions {
   /** How far the system clock is behind the store's time (milliseconds). */
   readonly behind?: (now: Instant) => number;
   readonly observer?: StoreObserver;
+}
+
+/** What a folder needs of a log: it ends at `end`, and is of this pair, if it was in one. */
+export interface LogFolder {
+  readonly appliance: string;
+  readonly pair: Pair | null;
+  readonly end: LogEnd;
 }
 
 /** Receives the events of commands. Called for each command, so it must cost next to nothing. */

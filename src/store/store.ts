@@ -14,7 +14,8 @@ import { LockedFolder } from "./folder/locked-folder.ts";
 import { toFaultResult, toStorageFault, type StorageFault } from "./journal/storage-fault.ts";
 import type { ChainHead } from "./journal/journal.ts";
 import { RotationSchedule } from "./journal/rotation.ts";
-import { checkHeadOnLog, LogFollower } from "./log/log-follower.ts";
+import { LogFollower, openLog } from "./log/log-follower.ts";
+import type { SharedLog } from "./log/shared-log.ts";
 import { LiveState } from "./live-state.ts";
 import { RecoverableJournal } from "./recoverable-journal.ts";
 import type { StateFormat } from "./state/state-format.ts";
@@ -58,11 +59,15 @@ export class Store {
     const uid = options.uid ?? process.getuid?.() ?? 0;
     const identify = options.identify ?? (async () => "");
     const opened = await openFolder({ ...options, uid, identify, now: options.clock });
-    if (options.log !== undefined) await checkHeadOnLog(options.log, opened.head);
-    return new Store(options, opened);
+    try {
+      return new Store(options, opened, await openLog(options, opened));
+    } catch (error) {
+      opened.lock.release();
+      throw error;
+    }
   }
 
-  private constructor(options: StoreOptions, opened: OpenedFolder) {
+  private constructor(options: StoreOptions, opened: OpenedFolder, log: SharedLog | null) {
     this.#options = options;
     const { disk, folder, monotonicMs = () => performance.now() } = options;
     this.#lockedFolder = new LockedFolder(disk, folder, opened.lock);
@@ -75,15 +80,15 @@ export class Store {
       getLastAuditSeq: () => this.#live.lastAuditSeq,
       onEnd: (error) => this.auditHealth.setCheckpointResult(error),
     });
-    this.#journal = new RecoverableJournal(options, opened.segment, {
+    this.#journal = new RecoverableJournal({ ...options, log }, opened.segment, {
       live: this.#live,
       lockedFolder: this.#lockedFolder,
       checkpoints: this.#checkpoints,
       rotation: this.#rotation,
     });
-    const { log, observer } = options;
+    const { observer } = options;
     this.#follower =
-      log === undefined
+      log === null
         ? null
         : new LogFollower({ log, live: this.#live, journal: this.#journal, observer });
     // The first claim must not wait until all holders are counted for the rules.

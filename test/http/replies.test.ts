@@ -229,6 +229,7 @@ describe("an internal error", () => {
       // Every method of these services throws.
       const broken = new Proxy({}, { get: () => throwSecret });
       const services: Services = {
+        leadership: null,
         slots: broken as Slots,
         queue: broken as SlotQueue,
         features: broken as Features,

@@ -36,7 +36,7 @@ export async function openPair(): Promise<PairOfSites> {
   const second = join(tempFolder(), "data");
   cpSync(first.folder, second, { recursive: true });
   const log = new SimulatedLog(readJournal(first.folder).at(-1)?.line ?? genesisHead);
-  const alpha = await openSite({ folder: first.folder, log: log.connect("alpha") });
-  const beta = await openSite({ folder: second, log: log.connect("beta") });
+  const alpha = await openSite({ folder: first.folder, openLog: async () => log.connect("alpha") });
+  const beta = await openSite({ folder: second, openLog: async () => log.connect("beta") });
   return { log, alpha, beta };
 }

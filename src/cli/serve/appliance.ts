@@ -7,6 +7,7 @@ import { StatusStreams } from "../../http/reply/status-streams.ts";
 import type { HardwareComponent } from "../../license/hardware.ts";
 import type { PrivateKey } from "../../license/keys.ts";
 import { UsageUpdates } from "../../operations/usage/usage-updates.ts";
+import type { PairOptions } from "../../operations/pair/open-log.ts";
 import { wire, type FolderChange, type WireOptions } from "../../operations/wire.ts";
 import { ApplianceClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/files/disk.ts";
@@ -44,7 +45,11 @@ export interface ApplianceOptions {
   readonly siteSettings?: () => SiteSettings;
   /** Claims the appliance for this server; throws if another server has it. */
   readonly claim?: (key: PrivateKey) => Promise<void>;
+  /** Absent: this host is alone. */
+  readonly pair?: PairSettings;
 }
+
+export type PairSettings = Omit<PairOptions, "passwordCredential">;
 
 /** The socket through which commands reach a running server. */
 export const socketPath = (folder: string): string => join(folder, "berth.sock");
@@ -77,6 +82,12 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
       sharedKey: readSystemdCredentialText("berth-shared-key"),
     },
     ...(options.claim && { claim: options.claim }),
+    ...(options.pair && {
+      pair: {
+        ...options.pair,
+        passwordCredential: readSystemdCredentialText("berth-pair-log-password"),
+      },
+    }),
     checkpoint: (path, open, stopping) =>
       checkpointInChild(path, open, stopping, {
         keepMonths: keepMonths(),

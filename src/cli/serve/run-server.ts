@@ -10,7 +10,8 @@ import type { StorageStatus } from "../../operations/appliance-status.ts";
 import type { AuditFinding } from "../../operations/audit-maintenance.ts";
 import { ApplianceClaim } from "../../operations/folder/appliance-claim.ts";
 import { readEditedSettings } from "../../operations/setting-changes.ts";
-import { openAppliance } from "./appliance.ts";
+import type { LogUrl } from "../../operations/pair/open-log.ts";
+import { openAppliance, type PairSettings } from "./appliance.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { EXIT_OK, Failure } from "../frame/command.ts";
 import type { SetOption } from "../frame/define-command.ts";
@@ -90,7 +91,8 @@ export async function runServer(options: ServerOptions): Promise<number> {
   live.replaceEdited(readEditedSettings(folder));
   const claim = new ApplianceClaim(folder, environment, printWarning);
   const appliance = await openAppliance({
-    claim: (key) => claim.acquire(key),
+    // The log of a pair keeps its hosts from answering at the same time, also on one machine.
+    ...((settings.pairLog ?? null) === null && { claim: (key) => claim.acquire(key) }),
     folder,
     identityName: settings.identity,
     kind,
@@ -102,6 +104,7 @@ export async function runServer(options: ServerOptions): Promise<number> {
     caps: () => ({ perUser: live.current.maxSlotsPerUser, perPeer: live.current.maxSlotsPerPeer }),
     maxPlacesPerCaller: () => live.current.maxPlacesPerCaller,
     auditBudget: () => live.current.auditBudget,
+    ...(settings.pairLog && { pair: readPairOptions(settings, settings.pairLog) }),
     siteSettings: () => live.current,
   });
   const { applianceStatus, hostMove, access } = appliance;
@@ -137,11 +140,8 @@ export async function runServer(options: ServerOptions): Promise<number> {
   const listeners: Listener[] = [];
   try {
     for (const note of applianceStatus.storageStatus().notes) printWarning(note);
-    // First: what expired by the recorded time stays expired if the time is set back.
-    await access.persistExpiries();
-    // Before the first request: a clock that was corrected while the server was off counts now.
-    await appliance.timekeeping.tick();
-    appliance.queue.start();
+    const { leadership } = appliance;
+    if (leadership === null) await beginToAnswer(appliance);
     runningServer.removeLeftovers();
     await prepare?.(appliance);
     const plainListener = servePlain({ ...plain, services, policy });
@@ -157,6 +157,7 @@ export async function runServer(options: ServerOptions): Promise<number> {
     if (socket !== null) listeners.push(socket);
     const [url, tlsUrl] = [plainListener.address, tlsListener?.address ?? null];
     runningServer.backups.start();
+    leadership?.start(() => beginToAnswer(appliance));
     await ready({ ...services, url, tlsUrl, folder, settings: live.current });
     signals.onReload(tlsListener?.reload ?? nothingToReload);
     manager.notifyReady(`serving on ${url}${tlsUrl === null ? "" : ` and ${tlsUrl}`}`);
@@ -186,6 +187,15 @@ export async function runServer(options: ServerOptions): Promise<number> {
   return EXIT_OK;
 }
 
+/** Before the first request of a server, or of a host that begins to lead. */
+async function beginToAnswer({ access, timekeeping, queue }: Services): Promise<void> {
+  // First: what expired by the recorded time stays expired if the time is set back.
+  await access.persistExpiries();
+  // A clock that was corrected while the server was off counts now.
+  await timekeeping.tick();
+  queue.start();
+}
+
 /** Nothing is lost, but state.json is not up to date, and an operator may rely on that. */
 function reportIncompleteCheckpoint(
   folder: string,
@@ -205,6 +215,14 @@ function reportIncompleteCheckpoint(
     audit === null ? hint : `${hint}; ${audit.hint}`,
   );
 }
+
+const readPairOptions = (settings: ServeSettings, url: LogUrl): PairSettings => ({
+  url,
+  passwordFile: settings.pairLogPasswordFile ?? null,
+  host: settings.pairHost,
+  clientUrl: settings.pairUrl ?? null,
+  termMs: settings.pairTakeoverSeconds * 1_000,
+});
 
 const nothingToReload = (): void =>
   log.info("nothing to reload: no certificate is in use, and settings are read only at the start");

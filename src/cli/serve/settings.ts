@@ -5,6 +5,7 @@ import { defaultDataFolder } from "../../platform/environment.ts";
 import type { Option } from "../frame/options.ts";
 import type { Values } from "../frame/define-command.ts";
 import { folderPath, listenAddress, matchingNumber, oneOf } from "../frame/option-parsers.ts";
+import { pairSettings } from "./pair-settings.ts";
 import { notificationSettings } from "./notification-settings.ts";
 import {
   defaultSiteName,
@@ -272,6 +273,7 @@ export const settings = {
     isPath: true,
     parse: parseBackupDir,
   },
+  ...pairSettings,
   ...notificationSettings,
 } as const satisfies Readonly<Record<string, Option>>;
 

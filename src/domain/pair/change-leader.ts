@@ -2,21 +2,30 @@ import { makeDecision, type Decision } from "../decision.ts";
 import type { Fault } from "../fault.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
-import type { State } from "../state.ts";
+import type { HardwareDigest, State } from "../state.ts";
 
 /** The first command of a host that became the leader. */
 export interface ChangeLeader {
   readonly type: "ChangeLeader";
+  readonly log: string;
   readonly epoch: number;
   readonly host: string;
   readonly hardwareId: string;
+  readonly hardware: readonly HardwareDigest[];
 }
 
+/** The address that is recorded for what a host does by itself. */
+const BY_ITSELF = "start";
+
+/** The first host that leads forms the pair. */
 export function decideChangeLeader(
   { pair }: State,
-  { epoch, host, hardwareId }: ChangeLeader,
+  { log, epoch, host, hardwareId, hardware }: ChangeLeader,
   { at }: RuleContext,
 ): Result<Decision<null>, Fault> {
-  if (pair === null || !pair.hosts.has(host)) return err({ code: "host_not_admitted", host });
-  return makeDecision([{ type: "LeaderChanged", at, epoch, host, hardwareId }], null);
+  if (pair !== null && !pair.hosts.has(host)) return err({ code: "host_not_admitted", host });
+  const changed = { type: "LeaderChanged", at, epoch, host, hardwareId } as const;
+  if (pair !== null) return makeDecision([changed], null);
+  const admitted = { type: "HostAdmitted", at, log, host, hardwareId, hardware } as const;
+  return makeDecision([{ ...admitted, peer: BY_ITSELF }, changed], null);
 }

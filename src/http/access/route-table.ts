@@ -18,6 +18,8 @@ export interface RouteAccess {
   readonly allowsViewers: boolean;
   /** Tokens with the role metrics may call it. */
   readonly allowsMetrics: boolean;
+  /** A host of a pair that does not lead answers it too. */
+  readonly answersOnStandby: boolean;
 }
 
 /** By path, then by method in alphabetical order. */
@@ -40,6 +42,7 @@ export function buildRouteTable(app: AnyElysia): RouteTable {
       changesState: isChange,
       allowsViewers,
       allowsMetrics: detail.allowsMetrics === true,
+      answersOnStandby: detail.answersOnStandby === true,
     };
     const methods: Method[] = answersHead ? [method, "HEAD"] : [method];
     return methods.map((name) => ({ path, method: name, access }));

@@ -32,6 +32,7 @@ const ROUTES: RouteTable = new Map([
         changesState: false,
         allowsViewers: true,
         allowsMetrics: true,
+        answersOnStandby: true,
       },
     },
   ],

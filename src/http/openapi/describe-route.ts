@@ -20,6 +20,8 @@ interface AccessDescription {
   readonly allowsMetrics?: boolean;
   /** A page for browsers, or a file of one: other sites may link to it. */
   readonly isPage?: boolean;
+  /** A host of a pair that does not lead answers it too. */
+  readonly answersOnStandby?: boolean;
 }
 
 interface OperationDescription {

@@ -23,6 +23,7 @@ export const health = ({ applianceStatus, hostMove, timekeeping }: RouteDeps) =>
     describeRoute({
       plane: "open",
       answersHead: true,
+      answersOnStandby: true,
       id: "getHealth",
       summary: "Get server health",
       description:
@@ -37,6 +38,6 @@ export const health = ({ applianceStatus, hostMove, timekeeping }: RouteDeps) =>
         },
         { title: "Health" },
       ),
-      refusals: ["storage_full", "storage_failed", "moved_away"],
+      refusals: ["storage_full", "storage_failed", "standby", "log_unavailable", "moved_away"],
     }),
   );

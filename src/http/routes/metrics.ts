@@ -18,6 +18,7 @@ export const metrics = (deps: RouteDeps) =>
     describeRoute({
       plane: "admin",
       allowsMetrics: true,
+      answersOnStandby: true,
       id: "getMetrics",
       summary: "Get metrics for Prometheus",
       description:

@@ -1,3 +1,4 @@
+import type { HardwareDigest } from "../../domain/state.ts";
 import { log } from "../../platform/log.ts";
 import { LogUnavailable, type HostLog } from "../../store/log/shared-log.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
@@ -8,13 +9,12 @@ export interface LeadershipOptions {
   readonly log: HostLog;
   readonly host: string;
   readonly hardwareId: string;
+  readonly hardware: readonly HardwareDigest[];
   /** How long the leader may answer after its last renewal; another host waits as long. */
   readonly termMs: number;
   readonly pollMs: number;
   /** Milliseconds of a clock that never jumps, and that continues while the machine sleeps. */
   readonly bootMs: () => number;
-  /** Called when this host leads, before the first reply. */
-  readonly onLead: () => Promise<void>;
 }
 
 /** What this host is in the pair. */
@@ -44,6 +44,7 @@ export class Leadership {
   #timer: Timer | null = null;
   #step: Promise<void> = Promise.resolve();
   #isStopped = false;
+  #onLead: () => Promise<void> = async () => {};
   /** Why the log could not be used; null: it could. */
   #problem: string | null = null;
 
@@ -64,7 +65,9 @@ export class Leadership {
     return this.#role.role === "leader" && this.#options.bootMs() < this.#answersUntil;
   }
 
-  start(): void {
+  /** `onLead` is called when this host leads, before its first reply. */
+  start(onLead: () => Promise<void>): void {
+    this.#onLead = onLead;
     this.#schedule(0);
   }
 
@@ -128,7 +131,8 @@ export class Leadership {
   }
 
   async #follow(): Promise<void> {
-    const { store, log: shared, host, hardwareId, bootMs, termMs, onLead } = this.#options;
+    const { store, log: shared, bootMs, termMs } = this.#options;
+    const { host, hardwareId, hardware } = this.#options;
     await store.follow();
     const { holder, url, remainingMs } = await shared.readLeader();
     this.#role = { role: "standby", leader: holder, url };
@@ -137,9 +141,16 @@ export class Leadership {
     const claimed = await shared.claim(termMs);
     if (claimed === null) return;
     const { epoch } = claimed;
-    const led = await store.lead(epoch, { type: "ChangeLeader", epoch, host, hardwareId });
+    const led = await store.lead(epoch, {
+      type: "ChangeLeader",
+      log: shared.id,
+      epoch,
+      host,
+      hardwareId,
+      hardware,
+    });
     if (!led.ok) return log.warn("this host could not lead", { fault: led.fault });
-    await onLead();
+    await this.#onLead();
     this.#extend(sentAt);
     this.#role = { role: "leader", epoch };
     log.info("this host leads the pair", { epoch });

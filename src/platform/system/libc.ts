@@ -15,6 +15,7 @@ const load = (library: string) =>
     socket: { args: [i32, i32, i32], returns: i32 },
     sendto: { args: [i32, ptr, u64, i32, ptr, u32], returns: i64 },
     close: { args: [i32], returns: i32 },
+    clock_gettime: { args: [i32, ptr], returns: i32 },
     getpgrp: { args: [], returns: i32 },
     tcgetpgrp: { args: [i32], returns: i32 },
     sigaction: { args: [i32, ptr, ptr], returns: i32 },

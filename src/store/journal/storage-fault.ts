@@ -9,7 +9,8 @@ export type StorageFault =
   /** `isFileLimit`: the disk is not full, but the file reached a size limit (`ulimit -f`). */
   | { readonly code: "storage_full"; readonly isFileLimit?: true }
   | { readonly code: "storage_failed"; readonly isFileLimit?: never }
-  | { readonly code: "standby"; readonly isFileLimit?: never }
+  /** `url`: where clients reach the host that leads; absent: it is not known. */
+  | { readonly code: "standby"; readonly url?: string; readonly isFileLimit?: never }
   | { readonly code: "log_unavailable"; readonly isFileLimit?: never };
 
 export class StorageError extends Error {

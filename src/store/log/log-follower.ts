@@ -1,7 +1,8 @@
+import type { OpenedFolder } from "../folder/folder.ts";
 import { FolderRefused } from "../folder/refusal.ts";
 import type { RecoverableJournal } from "../recoverable-journal.ts";
 import type { LiveState } from "../live-state.ts";
-import type { StoreObserver } from "../store-options.ts";
+import type { StoreObserver, StoreOptions } from "../store-options.ts";
 import { decodeLine, type ChainHead, type JournalLine } from "../journal/journal.ts";
 import type { LogLine, SharedLog } from "./shared-log.ts";
 
@@ -46,11 +47,22 @@ export class LogFollower {
   }
 }
 
+/** Opens the log of a pair and compares it with the folder; null: this host is alone. */
+export async function openLog(
+  options: Pick<StoreOptions, "openLog">,
+  { state: { appliance, pair }, head }: Pick<OpenedFolder, "state" | "head">,
+): Promise<SharedLog | null> {
+  if (options.openLog === undefined) return null;
+  const log = await options.openLog({ appliance, pair, end: head });
+  await checkHeadOnLog(log, head);
+  return log;
+}
+
 /**
  * Throws unless the journal of this host is a beginning of the log. A database that lost lines when
  * a standby was promoted shows here.
  */
-export async function checkHeadOnLog(log: SharedLog, head: ChainHead): Promise<void> {
+async function checkHeadOnLog(log: SharedLog, head: ChainHead): Promise<void> {
   const end = await log.readLeader();
   if (end.seq < head.seq) {
     throw new LogDiverged(

@@ -338,6 +338,8 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
   }),
   ChangeLeader: ({ random, state }) => ({
     type: "ChangeLeader",
+    log: "log",
+    hardware: HARDWARE,
     epoch: (state.pair?.epoch ?? 0) + 1,
     host: random.pick(HOSTS),
     hardwareId: HARDWARE_ID,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Leadership } from "../../../src/operations/pair/leadership.ts";
 import { transactCommand, type OpenSite } from "../../support/licensed-store.ts";
-import { HARDWARE_ID } from "../../support/new-site.ts";
+import { HARDWARE, HARDWARE_ID } from "../../support/new-site.ts";
 import { openPair } from "../../support/pair-of-sites.ts";
 import { register } from "../../support/scenario.ts";
 import type { SimulatedLog } from "../../support/simulated-log.ts";
@@ -15,10 +15,10 @@ const leadershipOf = (log: SimulatedLog, { store }: OpenSite, host: string): Lea
     log: log.connect(host),
     host,
     hardwareId: HARDWARE_ID,
+    hardware: HARDWARE,
     termMs: TERM,
     pollMs: 200,
     bootMs: () => log.now,
-    onLead: async () => {},
   });
 
 async function openHosts() {

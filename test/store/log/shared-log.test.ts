@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Store } from "../../../src/store/store.ts";
-import { HARDWARE_ID } from "../../support/new-site.ts";
+import { HARDWARE, HARDWARE_ID } from "../../support/new-site.ts";
 import {
   dumpStateSorted,
   openSite,
@@ -20,7 +20,8 @@ const TERM = 10_000;
 async function lead(log: SimulatedLog, { store }: OpenSite, host: string): Promise<void> {
   log.now += TERM;
   const epoch = (await log.connect(host).claim(TERM))?.epoch ?? NaN;
-  const command = { type: "ChangeLeader", epoch, host, hardwareId: HARDWARE_ID } as const;
+  const hardware = { hardware: HARDWARE, hardwareId: HARDWARE_ID };
+  const command = { type: "ChangeLeader", log: "simulated log", epoch, host, ...hardware } as const;
   unwrap(await store.lead(epoch, command));
 }
 
@@ -90,9 +91,9 @@ describe("a store whose journal is not a beginning of the log", () => {
     await codeOf(alpha.store, "ada");
     await alpha.stop();
     const shorter = new SimulatedLog({ seq: 1, sum: "a".repeat(64) });
-    expect(openSite({ folder: alpha.folder, log: shorter.connect("alpha") })).rejects.toThrow(
-      "lost lines",
-    );
+    expect(
+      openSite({ folder: alpha.folder, openLog: async () => shorter.connect("alpha") }),
+    ).rejects.toThrow("lost lines");
   });
 });
 

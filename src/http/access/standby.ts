@@ -1,0 +1,14 @@
+import type { Leadership } from "../../operations/pair/leadership.ts";
+import { refuse } from "../faults.ts";
+import { callerOf } from "./gate.ts";
+
+/**
+ * Refuses a request that only the leader of a pair answers. Checked before the request is handled
+ * and again before its reply is sent: the term of this host may have ended meanwhile.
+ */
+export function refuseOnStandby(leadership: Leadership, request: Request): void {
+  if (leadership.mayAnswer() || callerOf(request)?.route?.answersOnStandby === true) return;
+  const { role } = leadership;
+  const url = role.role === "standby" ? role.url : null;
+  refuse({ code: "standby", ...(url !== null && { url }) });
+}

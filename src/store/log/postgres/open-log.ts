@@ -1,0 +1,125 @@
+import { randomId } from "../../../platform/crypto/random.ts";
+import { FolderRefused } from "../../folder/refusal.ts";
+import type { LogFolder } from "../../store-options.ts";
+import { LogUnavailable } from "../shared-log.ts";
+import { LogConnection } from "./log-connection.ts";
+import { PostgresLog, type PostgresLogOptions } from "./postgres-log.ts";
+import { createLog, LOG_FORMAT } from "./schema.ts";
+
+const MIN_VERSION = 150_000;
+
+const READ_SERVER = `
+  SELECT current_setting('server_version_num')::int AS version,
+    current_setting('server_version') AS version_text,
+    current_setting('server_encoding') AS encoding,
+    current_setting('fsync') AS fsync,
+    current_setting('transaction_read_only') AS read_only,
+    to_regnamespace('berth') IS NOT NULL AS has_schema,
+    to_regclass('berth.log') IS NOT NULL AS has_log,
+    has_database_privilege(current_database(), 'CREATE') AS can_create`;
+
+const READ_LOG = `SELECT format, id, appliance FROM berth.log`;
+
+const READ_PRIVILEGES = `
+  SELECT has_table_privilege('berth.journal', 'SELECT, INSERT, DELETE')
+    AND has_table_privilege('berth.leader', 'SELECT, UPDATE') AS can_write`;
+
+/**
+ * Connects to the database of a pair, and creates the log if the database has none and the folder
+ * was never in a pair. Throws a `FolderRefused` that says what is wrong with the set-up.
+ */
+export async function openPostgresLog(
+  options: PostgresLogOptions,
+  folder: LogFolder,
+): Promise<PostgresLog> {
+  const connection = new LogConnection(options);
+  try {
+    return new PostgresLog(await findOrCreate(connection, folder), options);
+  } catch (error) {
+    if (!(error instanceof LogUnavailable)) throw error;
+    throw new FolderRefused(
+      `the database of the pair cannot be used: ${error.message}`,
+      `check ${options.url.text}, and the password of ${options.url.user}`,
+    );
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Returns the id of the log. */
+async function findOrCreate(connection: LogConnection, folder: LogFolder): Promise<string> {
+  const [server = {}] = await connection.run(READ_SERVER);
+  refuseServer(server);
+  if (server["has_log"] !== true) {
+    refuseCreation(server, folder);
+    const id = randomId();
+    await createLog(connection, { id, appliance: folder.appliance, end: folder.end });
+    return id;
+  }
+  const [{ format, id, appliance } = {}] = await connection.run(READ_LOG);
+  if (Number(format) > LOG_FORMAT) {
+    throw new FolderRefused(
+      `a newer version of berth made the log (format ${String(format)})`,
+      "start that version on this host too",
+    );
+  }
+  if (appliance !== folder.appliance) {
+    throw new FolderRefused(
+      `the log is of appliance ${String(appliance)}, and this folder is of ${folder.appliance}`,
+      "use the database of this appliance, or an empty one",
+    );
+  }
+  if (folder.pair !== null && folder.pair.log !== id) {
+    throw new FolderRefused(
+      `this folder belongs to log ${folder.pair.log}, and the database has log ${String(id)}`,
+      "use the database of that log; berth help pair says how to continue without it",
+    );
+  }
+  const [{ can_write: canWrite } = {}] = await connection.run(READ_PRIVILEGES);
+  if (canWrite !== true) throw readOnly();
+  return String(id);
+}
+
+function refuseServer(server: Readonly<Record<string, unknown>>): void {
+  if (Number(server["version"]) < MIN_VERSION) {
+    throw new FolderRefused(
+      `the database is PostgreSQL ${String(server["version_text"])}`,
+      "PostgreSQL 15 or newer is required",
+    );
+  }
+  if (server["encoding"] !== "UTF8") {
+    throw new FolderRefused(
+      `the database has the encoding ${String(server["encoding"])}`,
+      "create it with: createdb --encoding=UTF8 --template=template0 NAME",
+    );
+  }
+  if (server["fsync"] !== "on") {
+    throw new FolderRefused(
+      "the database runs with fsync=off: a power cut would lose what was acknowledged",
+      "set fsync = on in postgresql.conf, and restart PostgreSQL",
+    );
+  }
+  if (server["read_only"] === "on") throw readOnly();
+}
+
+function refuseCreation(server: Readonly<Record<string, unknown>>, { pair }: LogFolder): void {
+  if (server["has_schema"] === true) {
+    throw new FolderRefused(
+      "the database has a schema berth that is not a log",
+      "use an empty database",
+    );
+  }
+  if (pair !== null) {
+    throw new FolderRefused(
+      `this folder belongs to log ${pair.log}, and the database is empty`,
+      "use the database of that log; berth help pair says how to continue without it",
+    );
+  }
+  if (server["can_create"] !== true) throw readOnly();
+}
+
+const readOnly = (): FolderRefused =>
+  new FolderRefused(
+    "the role of the log may not write to the database",
+    "make it the owner of the database: ALTER DATABASE NAME OWNER TO ROLE",
+  );
