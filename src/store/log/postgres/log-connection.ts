@@ -15,7 +15,8 @@ export interface LogConnectionOptions {
 }
 
 type Parameter = string | number | null;
-type Row = Readonly<Record<string, unknown>>;
+/** A large integer is a text. */
+export type Row = Readonly<Record<string, string | number | boolean | null>>;
 
 /** The settings on which the promises of the log depend, whatever the server's defaults are. */
 const SESSION = {

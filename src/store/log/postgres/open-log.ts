@@ -2,7 +2,7 @@ import { randomId } from "../../../platform/crypto/random.ts";
 import { FolderRefused } from "../../folder/refusal.ts";
 import type { LogFolder } from "../../store-options.ts";
 import { LogUnavailable } from "../shared-log.ts";
-import { LogConnection } from "./log-connection.ts";
+import { LogConnection, type Row } from "./log-connection.ts";
 import { PostgresLog, type PostgresLogOptions } from "./postgres-log.ts";
 import { createLog, LOG_FORMAT } from "./schema.ts";
 
@@ -80,7 +80,7 @@ async function findOrCreate(connection: LogConnection, folder: LogFolder): Promi
   return String(id);
 }
 
-function refuseServer(server: Readonly<Record<string, unknown>>): void {
+function refuseServer(server: Row): void {
   if (Number(server["version"]) < MIN_VERSION) {
     throw new FolderRefused(
       `the database is PostgreSQL ${String(server["version_text"])}`,
@@ -102,7 +102,7 @@ function refuseServer(server: Readonly<Record<string, unknown>>): void {
   if (server["read_only"] === "on") throw readOnly();
 }
 
-function refuseCreation(server: Readonly<Record<string, unknown>>, { pair }: LogFolder): void {
+function refuseCreation(server: Row, { pair }: LogFolder): void {
   if (server["has_schema"] === true) {
     throw new FolderRefused(
       "the database has a schema berth that is not a log",

@@ -1,6 +1,6 @@
 import type { LineBatch } from "../../journal/batch-writer.ts";
 import type { HostLog, LogLeader, LogLine } from "../shared-log.ts";
-import { LogConnection, type LogConnectionOptions } from "./log-connection.ts";
+import { LogConnection, type LogConnectionOptions, type Row } from "./log-connection.ts";
 
 const APPEND = `
   WITH l AS (
@@ -118,16 +118,19 @@ export class PostgresLog implements HostLog {
   }
 }
 
-function toLeader(row: Readonly<Record<string, unknown>> | undefined): LogLeader {
+function toLeader(row: Row | undefined): LogLeader {
   if (row === undefined) throw new Error("the log has no row for its leader");
   const { epoch, holder, url, head, sum, heir, remaining } = row;
   return {
     epoch: Number(epoch),
-    holder: holder === null ? null : String(holder),
-    url: url === null ? null : String(url),
+    holder: toText(holder),
+    url: toText(url),
     seq: Number(head),
     sum: String(sum),
-    heir: heir === null ? null : String(heir),
+    heir: toText(heir),
     remainingMs: Number(remaining),
   };
 }
+
+const toText = (value: Row[string] | undefined): string | null =>
+  value === null ? null : String(value);
