@@ -62,6 +62,8 @@ async function listBundledFiles(
   return Object.values(metafile?.outputs ?? {}).flatMap(({ inputs }) => Object.keys(inputs));
 }
 
+const PUBLIC_DOMAIN = "Released into the public domain by its authors: https://unlicense.org";
+
 const idOf = ({ name, version }: Pick<BundledPackage, "name" | "version">): string =>
   `${name}@${version}`;
 
@@ -78,6 +80,8 @@ function readPackage(folder: string, hashes: ReadonlyMap<string, string>): Bundl
     .filter((file) => /^(?:licen[cs]e|notice|copying)/i.test(file))
     .toSorted()
     .map((file) => readFileSync(join(folder, file), "utf8").trim());
+  // A dedication to the public domain requires no text.
+  if (license === "Unlicense" && texts.length === 0) texts.push(PUBLIC_DOMAIN);
   if (license === undefined || texts.length === 0) {
     throw new Error(
       `${name} ${version} has no license field or no license file, so it cannot be distributed`,

@@ -1,5 +1,6 @@
 import type { Episode } from "./demand/episode.ts";
 import type { RefusalTotal } from "./demand/refusal-total.ts";
+import type { HardwareDigest } from "./hardware-digest.ts";
 import type { Pair } from "./pair/pair.ts";
 import type { Recall } from "./rules/recall.ts";
 import type { RuleSet } from "./rules/rule-set.ts";
@@ -130,11 +131,6 @@ export interface Grant {
   readonly policyId: string | null;
   readonly hardwareId: string;
   readonly hardware: readonly HardwareDigest[];
-}
-
-export interface HardwareDigest {
-  readonly kind: string;
-  readonly digest: string;
 }
 
 export interface TrustedVendor {

@@ -19,6 +19,7 @@ import type { SharedLog } from "./log/shared-log.ts";
 import { LiveState } from "./live-state.ts";
 import { RecoverableJournal } from "./recoverable-journal.ts";
 import type { StateFormat } from "./state/state-format.ts";
+import { StoreMaintenance } from "./store-maintenance.ts";
 import { assessStoreHealth, type StoreHealth } from "./store-health.ts";
 import type {
   AuditMeter,
@@ -27,8 +28,6 @@ import type {
   StoreStatus,
   StoreOptions,
 } from "./store-options.ts";
-
-const TICK_INTERVAL = 1_000;
 
 type JournalLines = TransactionResult<unknown>["journalLines"];
 const NO_LINES: JournalLines = [];
@@ -50,8 +49,8 @@ export class Store {
   readonly #journal: RecoverableJournal;
   /** Null: this host is alone. */
   readonly #follower: LogFollower | null;
+  readonly #maintenance: StoreMaintenance;
   readonly #diskFigures: DiskFigureCache;
-  readonly #tickTimer: Timer;
   #lastDecisionAt = instant(0);
   #lastFault: Fault | StorageFault | null = null;
 
@@ -86,6 +85,14 @@ export class Store {
       checkpoints: this.#checkpoints,
       rotation: this.#rotation,
     });
+    this.#maintenance = new StoreMaintenance({
+      live: this.#live,
+      lockedFolder: this.#lockedFolder,
+      checkpoints: this.#checkpoints,
+      rotation: this.#rotation,
+      journal: this.#journal,
+      format: this.#format,
+    });
     const { observer } = options;
     this.#follower =
       log === null
@@ -93,8 +100,7 @@ export class Store {
         : new LogFollower({ log, live: this.#live, journal: this.#journal, observer });
     // The first claim must not wait until all holders are counted for the rules.
     this.#live.state.rulesIndex.build(this.#live.state, this.#live.makeContext().at);
-    this.#tickTimer = setInterval(() => void this.#tick(), TICK_INTERVAL);
-    this.#tickTimer.unref();
+    this.#maintenance.start();
   }
 
   /**
@@ -227,7 +233,7 @@ export class Store {
 
   /** After a clean stop `state.json` contains everything. */
   async close(): Promise<void> {
-    clearInterval(this.#tickTimer);
+    this.#maintenance.stop();
     await this.#journal.recovering;
     await this.#journal.commit.whenDurable()?.catch(() => {});
     await this.#checkpoints.stop();
@@ -245,27 +251,12 @@ export class Store {
 
   /** Starts a new segment and makes a checkpoint of the closed ones; `status` reports a failure. */
   checkpoint(): Promise<void> {
-    return this.#checkpoints.run(() => this.#rotate());
+    return this.#maintenance.checkpoint();
   }
 
   /** Runs `work` while no checkpoint runs; the next checkpoint waits for it. */
   pauseCheckpointsDuring<T>(work: () => Promise<T>): Promise<T> {
     return this.#checkpoints.pauseDuring(work);
-  }
-
-  /** Returns the first line of the new open segment. */
-  async #rotate(): Promise<number> {
-    // A recovery is about to close the current file, so it is waited for first: nothing may start
-    // between this check and the switch.
-    while (this.#journal.recovering !== null) await this.#journal.recovering;
-    if (this.#format.isOld) await this.#format.migrate();
-    let open = 0;
-    await this.#journal.commit.switchFile(async () => {
-      open = this.#journal.commit.pendingBatchSeq ?? this.#live.lastSeq + 1;
-      return this.#lockedFolder.startSegment(open);
-    });
-    this.#rotation.restart();
-    return open;
   }
 
   async #migrateThen<T, F>(
@@ -295,15 +286,5 @@ export class Store {
   #observeApplied(lines: JournalLines, at: Instant): void {
     const { observer } = this.#options;
     for (const line of lines) observer?.applied(line, this.#live.state, at);
-  }
-
-  async #tick(): Promise<void> {
-    await this.#journal.failIfFolderChanged();
-    if (this.#journal.fault?.code === "storage_full") return this.#journal.probeDiskSpace();
-    if (this.#checkpoints.currentRun !== null || !this.#journal.canCopyLines || this.#format.isOld)
-      return;
-    if (this.#rotation.isRotationDue(this.#journal.commit.durableBytes)) await this.checkpoint();
-    else if (this.#checkpoints.isRetryDue)
-      await this.#checkpoints.run(async () => this.#lockedFolder.segmentNumber);
   }
 }

@@ -1,30 +1,13 @@
 // A PostgreSQL server for tests, in a temporary folder, as an unprivileged user.
-import {
-  appendFileSync,
-  chownSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-} from "node:fs";
+import { appendFileSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { postgresFolder } from "./postgres-programs.ts";
 import { AS_NOBODY, isRoot } from "../support/other-user.ts";
 
-const INSTALL = "PostgreSQL 15 or newer is missing: run apt-get install postgresql-15";
-const DEBIAN_FOLDER = "/usr/lib/postgresql";
 /** Without a password, as only this machine can connect. */
 const USER = "berth";
 const NOBODY = 65_534;
-
-/** Where initdb, pg_ctl and the others are. */
-function findPrograms(): string {
-  const versions = existsSync(DEBIAN_FOLDER) ? readdirSync(DEBIAN_FOLDER).map(Number) : [];
-  const newest = Math.max(0, ...versions.filter((version) => version >= 15));
-  if (newest === 0) throw new Error(INSTALL);
-  return join(DEBIAN_FOLDER, String(newest), "bin");
-}
 
 export class PostgresCluster {
   readonly port: number;
@@ -60,7 +43,7 @@ export class PostgresCluster {
   }
 
   static #prepare(): PostgresCluster {
-    const programs = findPrograms();
+    const programs = postgresFolder();
     const parent = mkdtempSync(join(tmpdir(), "berth-postgres-"));
     if (isRoot) chownSync(parent, NOBODY, NOBODY);
     return new PostgresCluster(join(parent, "db"), findFreePort(), programs);

@@ -1,7 +1,8 @@
 import { makeDecision, type Decision } from "../decision.ts";
 import type { Fault, ReturnedLicense } from "../fault.ts";
 import { err, ok, type Result } from "../result.ts";
-import type { Grant, HardwareDigest, License, OpenRequest, State, Tombstone } from "../state.ts";
+import type { HardwareDigest } from "../hardware-digest.ts";
+import type { Grant, License, OpenRequest, State, Tombstone } from "../state.ts";
 import type { Instant } from "../time.ts";
 import { describeTermsDifference } from "./terms-difference.ts";
 import type { Terms } from "./terms.ts";

@@ -2,7 +2,8 @@ import type { Decision } from "../decision.ts";
 import type { Fault, ReturnedLicense } from "../fault.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
-import type { HardwareDigest, State } from "../state.ts";
+import type { HardwareDigest } from "../hardware-digest.ts";
+import type { State } from "../state.ts";
 import type { Instant } from "../time.ts";
 import { isRequestOpen } from "./open-requests.ts";
 import {

@@ -2,7 +2,8 @@ import { makeDecision, type Decision } from "../decision.ts";
 import type { Fault } from "../fault.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
-import type { HardwareDigest, State } from "../state.ts";
+import type { HardwareDigest } from "../hardware-digest.ts";
+import type { State } from "../state.ts";
 
 /** The first command of a host that became the leader. */
 export interface ChangeLeader {

@@ -1,5 +1,5 @@
 import type { BaseEvent } from "../event-base.ts";
-import type { HardwareDigest } from "../state.ts";
+import type { HardwareDigest } from "../hardware-digest.ts";
 
 /** A host may serve this appliance; the first one forms the pair. */
 export interface HostAdmitted extends BaseEvent<"HostAdmitted"> {

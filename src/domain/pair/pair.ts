@@ -1,4 +1,4 @@
-import type { HardwareDigest } from "../state.ts";
+import type { HardwareDigest } from "../hardware-digest.ts";
 import type { Instant } from "../time.ts";
 
 /** A host that may serve the appliance. */

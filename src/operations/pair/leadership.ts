@@ -1,4 +1,4 @@
-import type { HardwareDigest } from "../../domain/state.ts";
+import type { HardwareDigest } from "../../domain/hardware-digest.ts";
 import { log } from "../../platform/log.ts";
 import { LogUnavailable, type HostLog } from "../../store/log/shared-log.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";

@@ -2,8 +2,8 @@ import { err, type Result } from "../../domain/result.ts";
 import { errorCode } from "../../platform/files/system-error.ts";
 
 /**
- * Why nothing can be made durable: no space for now, a disk that cannot be trusted any more, or in a
- * pair, another host that leads, or a log that cannot be reached.
+ * Why nothing can be made durable: no space for now, a disk that cannot be trusted any more, or in
+ * a pair, another host that leads, or a log that cannot be reached.
  */
 export type StorageFault =
   /** `isFileLimit`: the disk is not full, but the file reached a size limit (`ulimit -f`). */

@@ -10,7 +10,7 @@ import type { LogLine, SharedLog } from "./shared-log.ts";
 const LINES_AT_ONCE = 500;
 
 /** The log does not continue the journal of this host. */
-export class LogDiverged extends FolderRefused {}
+class LogDiverged extends FolderRefused {}
 
 interface FollowerParts {
   readonly log: SharedLog;
@@ -19,7 +19,7 @@ interface FollowerParts {
   readonly observer: StoreObserver | undefined;
 }
 
-/** Applies the lines of the shared log to the state, and copies them to the journal of this host. */
+/** Applies the lines of the shared log, and copies them to the journal of this host. */
 export class LogFollower {
   readonly #parts: FollowerParts;
 

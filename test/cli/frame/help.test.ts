@@ -11,7 +11,8 @@ const SETTINGS = words(
   "data site-name listen listen-tls metrics-listen tls-cert tls-key client-ca client-networks admin-networks client-auth " +
     "allow-plain-credentials names max-slots-per-user max-slots-per-peer max-places-per-caller audit-budget " +
     "expiry-warning-days log identity audit-keep-months usage-months backup-schedule backup-keep " +
-    "backup-dir on-event event-syslog events pool-full-minutes",
+    "backup-dir pair-log pair-log-password-file pair-host pair-url pair-takeover-seconds " +
+    "on-event event-syslog events pool-full-minutes",
 );
 const DESK = ["dir", "passphrase-file"];
 const TERMS = words(

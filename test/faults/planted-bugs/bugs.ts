@@ -71,7 +71,7 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "a segment that starts under load is named after the wrong line",
-    in: "Store.#rotate",
+    in: "StoreMaintenance.#rotate",
     find: "$pendingSeq ?? $nextSeq",
     replace: "$nextSeq",
     caughtBy: ["kill"],
@@ -232,7 +232,7 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "the store does not check whether a full disk has space again",
-    in: "Store.#tick",
+    in: "StoreMaintenance.#tick",
     find: "$journal.probeDiskSpace()",
     replace: "undefined",
     caughtBy: ["disk-full"],

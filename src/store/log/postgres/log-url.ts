@@ -18,7 +18,7 @@ export interface LogUrlProblem {
 const EXAMPLE =
   "for example postgres://berth@db1.site:5432,db2.site:5432/berth?sslmode=verify-full";
 const PATTERN =
-  /^postgres(?:ql)?:\/\/(?:([^:@/?#\s]+)(:[^@/?#\s]*)?@)?([^/?#\s@]*)\/([^/?#\s]*)(?:\?([^#\s]*))?$/;
+  /^postgres(?:ql)?:\/\/(?:([^:@/?#\s]+)(:[^@/?#\s]*)?@)?([^/?#\s@]*)\/([\w.%-]*)(?:\?([^#\s]*))?$/;
 const HOST = /^(\[[0-9a-fA-F:.%]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?$/;
 const SSL_MODES = ["disable", "require", "verify-full"] as const;
 const DEFAULT_PORT = 5432;
