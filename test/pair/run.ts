@@ -1,0 +1,6 @@
+// `bun run test:pair`: tests a pair of hosts with real PostgreSQL servers.
+import { installPostgres } from "./postgres-programs.ts";
+import { runSuites } from "../support/run-suites.ts";
+
+installPostgres();
+await runSuites({ folder: import.meta.dir, everyRun: ["postgres-log"] });
