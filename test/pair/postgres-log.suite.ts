@@ -27,7 +27,7 @@ testLogContract("PostgreSQL", async (end) => {
     onTestFinished(() => log.close());
     return log;
   };
-  return { alpha: connect("alpha"), beta: connect("beta") };
+  return { alpha: connect("alpha"), beta: connect("beta"), restartedAlpha: connect("alpha") };
 });
 
 function urlOf(text: string): LogUrl {

@@ -2,7 +2,11 @@
 import type { LineBatch } from "../../src/store/journal/batch-writer.ts";
 import {
   LogUnavailable,
+  type DatabaseReport,
   type HostLog,
+  type HostReport,
+  type HostRow,
+  type LogFile,
   type LogEnd,
   type LogLeader,
   type LogLine,
@@ -22,13 +26,26 @@ export class SimulatedLog {
   heirUntil = 0;
   now = 0;
   fault: AppendFault | null = null;
+  /** The process that leads. */
+  instance: string | null = null;
+  /** When each line was appended. */
+  readonly addedAt = new Map<number, number>();
+  readonly hosts = new Map<string, HostReport & { readonly seenAt: number }>();
+  readonly files = new Map<string, LogFile>();
+  database: DatabaseReport = {
+    version: "15.0",
+    server: "db.example:5432",
+    replication: "strict",
+    problems: [],
+  };
 
   constructor({ seq, sum }: LogEnd) {
     this.leader = { seq, sum, epoch: 0, holder: null, url: null, heir: null };
   }
 
-  connect(host: string): SimulatedHostLog {
-    return new SimulatedHostLog(this, host);
+  /** Another instance is another process of the host. */
+  connect(host: string, instance: string = host): SimulatedHostLog {
+    return new SimulatedHostLog(this, host, instance);
   }
 }
 
@@ -37,10 +54,12 @@ export class SimulatedHostLog implements HostLog {
   readonly id = "simulated log";
   readonly #log: SimulatedLog;
   readonly #host: string;
+  readonly #instance: string;
 
-  constructor(log: SimulatedLog, host: string) {
+  constructor(log: SimulatedLog, host: string, instance: string) {
     this.#log = log;
     this.#host = host;
+    this.#instance = instance;
   }
 
   async readLeader(): Promise<LogLeader> {
@@ -71,7 +90,9 @@ export class SimulatedHostLog implements HostLog {
     const { holder, epoch } = log.leader;
     const { heir, remainingMs } = this.#viewLeader();
     const isFree = remainingMs === 0 && (heir === null || heir === this.#host);
-    if (holder !== this.#host && !isFree) return null;
+    const isOwn = holder === this.#host && log.instance === this.#instance;
+    if (!isOwn && !isFree) return null;
+    log.instance = this.#instance;
     log.leader = { ...log.leader, holder: this.#host, epoch: epoch + 1, heir: null };
     log.until = log.now + termMs;
     return this.#viewLeader();
@@ -89,6 +110,54 @@ export class SimulatedHostLog implements HostLog {
     log.leader = { ...log.leader, holder: null, heir };
     log.until = log.now;
     log.heirUntil = log.now + heirMs;
+    log.instance = null;
+  }
+
+  async reportHost(report: HostReport): Promise<void> {
+    this.#log.hosts.set(report.host, { ...report, seenAt: this.#log.now });
+  }
+
+  async readHosts(): Promise<readonly HostRow[]> {
+    const { hosts, now } = this.#log;
+    const rows = [...hosts.values()].toSorted((one, two) => (one.host < two.host ? -1 : 1));
+    return rows.map(({ seenAt, ...report }) => ({
+      ...report,
+      ageMs: now - seenAt,
+      clockAheadMs: report.systemTime - seenAt,
+    }));
+  }
+
+  async removeHost(host: string): Promise<void> {
+    this.#log.hosts.delete(host);
+  }
+
+  async trim(upTo: number, minAgeMs: number, limit: number): Promise<number> {
+    const { lines, addedAt, now } = this.#log;
+    const isKept = ({ seq }: LogLine): boolean =>
+      seq > upTo || (addedAt.get(seq) ?? 0) > now - minAgeMs;
+    const firstKept = lines.findIndex(isKept);
+    const count = Math.min(limit, firstKept === -1 ? lines.length : firstKept);
+    lines.splice(0, count);
+    return count;
+  }
+
+  async readFileVersions(): Promise<ReadonlyMap<string, number>> {
+    return new Map([...this.#log.files].map(([name, { version }]) => [name, version]));
+  }
+
+  async readFile(name: string): Promise<LogFile | null> {
+    return this.#log.files.get(name) ?? null;
+  }
+
+  async writeFile(epoch: number, name: string, content: Uint8Array): Promise<number | null> {
+    if (!this.#isLeading(epoch)) return null;
+    const version = (this.#log.files.get(name)?.version ?? 0) + 1;
+    this.#log.files.set(name, { version, content });
+    return version;
+  }
+
+  async readDatabase(): Promise<DatabaseReport> {
+    return this.#log.database;
   }
 
   #isLeading(epoch: number): boolean {
@@ -102,6 +171,7 @@ export class SimulatedHostLog implements HostLog {
     if (!this.#isLeading(epoch) || !isContinued) return false;
     for (const [index, text] of texts.entries()) {
       log.lines.push({ seq: firstSeq + index, epoch, text });
+      log.addedAt.set(firstSeq + index, log.now);
     }
     log.leader = { ...log.leader, seq: lastSeq, sum };
     return true;

@@ -50,12 +50,85 @@ export interface SharedLog {
   readonly append: (epoch: number, batch: LineBatch) => Promise<boolean>;
 }
 
+/** What a host says of itself. */
+export interface HostReport {
+  readonly host: string;
+  readonly hardwareId: string;
+  /** Where clients reach it; null: it did not say. */
+  readonly url: string | null;
+  /** Of its berth. */
+  readonly version: string;
+  /** Where its own journal ends. */
+  readonly head: LogEnd;
+  /** Its checkpoints cover all lines up to this one. */
+  readonly covered: number;
+  /** Its system clock. */
+  readonly systemTime: number;
+}
+
+/** What a host said last. */
+export interface HostRow extends HostReport {
+  /** Since it reported, by the clock of the log. */
+  readonly ageMs: number;
+  /** How far its system clock was ahead of the log's clock when it reported. */
+  readonly clockAheadMs: number;
+}
+
+/** A file that both hosts need, as the log keeps it. */
+export interface LogFile {
+  /** Raised with each write. */
+  readonly version: number;
+  readonly content: Uint8Array;
+}
+
+/**
+ * What may lose lines that were acknowledged:
+ * - `not_replicated`: the database has no standby, so its machine is a single one;
+ * - `asynchronous`: a standby may lack the last lines, and they are lost when it takes over;
+ * - `any_standby`: each program that receives changes counts as the standby, also one that keeps
+ *   them for a moment only.
+ */
+export type DatabaseProblem = "not_replicated" | "asynchronous" | "any_standby";
+
+/** What is known of the database that keeps the log. */
+export interface DatabaseReport {
+  /** As the database writes its version. */
+  readonly version: string;
+  /** The server that answers now, as `address:port`. */
+  readonly server: string;
+  /**
+   * Whether a line is on a standby database before it is acknowledged: always (`strict`), on one
+   * that is not named (`loose`), or not (`none`).
+   */
+  readonly replication: "strict" | "loose" | "none";
+  readonly problems: readonly DatabaseProblem[];
+}
+
 /** The log as one of its hosts uses it, which may lead. */
 export interface HostLog extends SharedLog {
-  /** Makes this host the leader if no other one's term lasts; null: another host leads. */
+  /**
+   * Makes this process the leader if no other one's term lasts; null: another one leads, which may
+   * be an earlier process of the same host.
+   */
   readonly claim: (termMs: number) => Promise<LogLeader | null>;
   /** Extends the term of this host; false: another host leads. */
   readonly renew: (epoch: number, termMs: number) => Promise<boolean>;
   /** Ends the term of this host; for a while only `heir` may lead next. */
   readonly release: (epoch: number, heir: string | null, heirMs: number) => Promise<void>;
+  /** Replaces what the host said of itself before. */
+  readonly reportHost: (report: HostReport) => Promise<void>;
+  /** By their names. */
+  readonly readHosts: () => Promise<readonly HostRow[]>;
+  readonly removeHost: (host: string) => Promise<void>;
+  /**
+   * Removes lines from the beginning of the log: up to `upTo`, until one is younger than `minAgeMs`,
+   * at most `limit`. Resolves to their number.
+   */
+  readonly trim: (upTo: number, minAgeMs: number, limit: number) => Promise<number>;
+  readonly readFileVersions: () => Promise<ReadonlyMap<string, number>>;
+  /** Null: there is none of this name. */
+  readonly readFile: (name: string) => Promise<LogFile | null>;
+  /** Resolves to the new version; null: this host no longer leads with this epoch. */
+  readonly writeFile: (epoch: number, name: string, content: Uint8Array) => Promise<number | null>;
+  readonly readDatabase: () => Promise<DatabaseReport>;
 }

@@ -99,5 +99,9 @@ describe("a store whose journal is not a beginning of the log", () => {
 
 testLogContract("the simulated log", async (end) => {
   const log = new SimulatedLog(end);
-  return { alpha: log.connect("alpha"), beta: log.connect("beta") };
+  return {
+    alpha: log.connect("alpha"),
+    beta: log.connect("beta"),
+    restartedAlpha: log.connect("alpha", "restarted"),
+  };
 });

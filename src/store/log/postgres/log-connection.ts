@@ -14,9 +14,9 @@ export interface LogConnectionOptions {
   readonly deadlineMs: number;
 }
 
-type Parameter = string | number | null;
+type Parameter = string | number | Uint8Array | null;
 /** A large integer is a text. */
-export type Row = Readonly<Record<string, string | number | boolean | null>>;
+export type Row = Readonly<Record<string, string | number | boolean | Uint8Array | null>>;
 
 /** The settings on which the promises of the log depend, whatever the server's defaults are. */
 const SESSION = {
@@ -29,7 +29,14 @@ const SESSION = {
   tcp_user_timeout: 5_000,
 } as const;
 
-const NOT_REPLICATED = /canceling wait for synchronous replication/;
+/**
+ * The function of PostgreSQL that warns when a change was not waited for. The text of the warning
+ * depends on the language of the server.
+ */
+const WAIT_FOR_STANDBY = "SyncRepWaitForLSN";
+
+export const toText = (value: Row[string] | undefined): string | null =>
+  typeof value === "string" ? value : null;
 
 /**
  * One connection to the database, which is made again after each failure. A statement that does not
@@ -37,9 +44,9 @@ const NOT_REPLICATED = /canceling wait for synchronous replication/;
  */
 export class LogConnection {
   readonly #options: LogConnectionOptions;
-  #sql: postgres.Sql | null = null;
-  /** The last statement was answered before its change reached the standby of the database. */
-  #isUnreplicated = false;
+  #sql: Promise<postgres.Sql> | null = null;
+  /** How often a statement was answered before its change reached the standby of the database. */
+  #unreplicatedCount = 0;
 
   constructor(options: LogConnectionOptions) {
     this.#options = options;
@@ -57,8 +64,13 @@ export class LogConnection {
 
   /** Gives up what is under way. */
   async close(): Promise<void> {
-    const sql = this.#sql;
-    this.#sql = null;
+    if (this.#sql !== null) await this.#closeOne(this.#sql);
+  }
+
+  /** Leaves a newer connection as it is. */
+  async #closeOne(connecting: Promise<postgres.Sql>): Promise<void> {
+    if (this.#sql === connecting) this.#sql = null;
+    const sql = await connecting.catch(() => null);
     await sql?.end({ timeout: 0 }).catch(() => {});
   }
 
@@ -69,14 +81,15 @@ export class LogConnection {
       () => deadline.reject(new Error(`no answer within ${deadlineMs} ms`)),
       deadlineMs,
     );
-    this.#isUnreplicated = false;
+    const connecting = (this.#sql ??= this.#connect());
+    const unreplicatedBefore = this.#unreplicatedCount;
     try {
-      const sql = (this.#sql ??= await this.#connect());
-      const rows = await Promise.race([start(sql), deadline.promise]);
-      if (this.#isUnreplicated) throw new Error("the change did not reach the standby database");
+      const rows = await Promise.race([connecting.then(start), deadline.promise]);
+      if (this.#unreplicatedCount > unreplicatedBefore)
+        throw new Error("the change did not reach the standby database");
       return rows;
     } catch (error) {
-      void this.close();
+      void this.#closeOne(connecting);
       throw new LogUnavailable(messageOfError(error), { cause: error });
     } finally {
       clearTimeout(timer);
@@ -108,8 +121,8 @@ export class LogConnection {
       connect_timeout: Math.max(1, deadlineMs / 1_000),
       fetch_types: false,
       backoff: false,
-      onnotice: ({ message = "" }) => {
-        if (NOT_REPLICATED.test(message)) this.#isUnreplicated = true;
+      onnotice: ({ routine }) => {
+        if (routine === WAIT_FOR_STANDBY) this.#unreplicatedCount += 1;
       },
       connection: { ...SESSION, application_name: name },
     });

@@ -21,8 +21,9 @@ const READ_SERVER = `
 const READ_LOG = `SELECT format, id, appliance FROM berth.log`;
 
 const READ_PRIVILEGES = `
-  SELECT has_table_privilege('berth.journal', 'SELECT, INSERT, DELETE')
-    AND has_table_privilege('berth.leader', 'SELECT, UPDATE') AS can_write`;
+  SELECT bool_and(has_table_privilege(format('berth.%I', t), p)) AS can_write
+  FROM unnest(ARRAY['journal', 'leader', 'host', 'file']) AS t,
+    unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS p`;
 
 /**
  * Connects to the database of a pair, and creates the log if the database has none and the folder

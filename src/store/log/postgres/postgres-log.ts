@@ -1,6 +1,18 @@
+import { randomId } from "../../../platform/crypto/random.ts";
 import type { LineBatch } from "../../journal/batch-writer.ts";
-import type { HostLog, LogLeader, LogLine } from "../shared-log.ts";
-import { LogConnection, type LogConnectionOptions, type Row } from "./log-connection.ts";
+import type {
+  DatabaseReport,
+  HostLog,
+  HostReport,
+  HostRow,
+  LogFile,
+  LogLeader,
+  LogLine,
+} from "../shared-log.ts";
+import { readDatabaseReport } from "./database-report.ts";
+import { readHosts, removeHost, reportHost } from "./host-rows.ts";
+import { LogConnection, toText, type LogConnectionOptions, type Row } from "./log-connection.ts";
+import { readFile, readFileVersions, writeFile } from "./log-files.ts";
 
 const APPEND = `
   WITH l AS (
@@ -25,9 +37,9 @@ const READ_LEADER = `SELECT ${LEADER_COLUMNS} FROM berth.leader`;
 
 const CLAIM = `
   UPDATE berth.leader
-  SET epoch = epoch + 1, holder = $1, url = $2, heir = NULL, heir_until = NULL,
+  SET epoch = epoch + 1, holder = $1, instance = $4, url = $2, heir = NULL, heir_until = NULL,
     until = clock_timestamp() + $3::float8 * interval '1 millisecond'
-  WHERE holder = $1 OR (
+  WHERE (holder = $1 AND instance = $4) OR (
     until < clock_timestamp() AND (heir = $1 OR heir IS NULL OR heir_until < clock_timestamp())
   )
   RETURNING ${LEADER_COLUMNS}`;
@@ -39,10 +51,24 @@ const RENEW = `
 
 const RELEASE = `
   UPDATE berth.leader
-  SET until = clock_timestamp(), holder = NULL, url = NULL, heir = $3,
+  SET until = clock_timestamp(), holder = NULL, instance = NULL, url = NULL, heir = $3,
     heir_until = clock_timestamp() + $4::float8 * interval '1 millisecond'
   WHERE epoch = $1::bigint AND holder = $2
   RETURNING epoch`;
+
+/** After the clock of the database was set back, an older line may seem to be younger. */
+const TRIM = `
+  WITH oldest AS (
+    SELECT seq, added FROM berth.journal WHERE seq <= $1::bigint ORDER BY seq LIMIT $3::int
+  ), kept AS (
+    SELECT min(seq) AS seq FROM oldest
+    WHERE added > clock_timestamp() - $2::float8 * interval '1 millisecond'
+  ), removed AS (
+    DELETE FROM berth.journal
+    WHERE seq IN (SELECT o.seq FROM oldest o, kept k WHERE k.seq IS NULL OR o.seq < k.seq)
+    RETURNING 1
+  )
+  SELECT count(*)::int AS count FROM removed`;
 
 export interface PostgresLogOptions extends LogConnectionOptions {
   /** This host. */
@@ -61,12 +87,17 @@ export class PostgresLog implements HostLog {
   /** Appends; a slow one must not delay the renewal of the term. */
   readonly #writer: LogConnection;
   readonly #reader: LogConnection;
+  /** For what may take a while. */
+  readonly #background: LogConnection;
+  /** Tells this process from an earlier one of the same host, which may still have statements. */
+  readonly #instance = randomId();
 
   constructor(id: string, options: PostgresLogOptions) {
     this.id = id;
     this.#options = options;
     this.#writer = new LogConnection({ ...options, name: `${options.name} writer` });
     this.#reader = new LogConnection(options);
+    this.#background = new LogConnection({ ...options, name: `${options.name} background` });
   }
 
   async append(
@@ -94,27 +125,57 @@ export class PostgresLog implements HostLog {
     return toLeader(row);
   }
 
-  /** Makes this host the leader if no other one's term lasts; null: another host leads. */
   async claim(termMs: number): Promise<LogLeader | null> {
     const { host, clientUrl } = this.#options;
-    const [row] = await this.#reader.run(CLAIM, [host, clientUrl, termMs]);
+    const [row] = await this.#reader.run(CLAIM, [host, clientUrl, termMs, this.#instance]);
     return row === undefined ? null : toLeader(row);
   }
 
-  /** Extends the term of this host; false: another host leads. */
   async renew(epoch: number, termMs: number): Promise<boolean> {
     const { host } = this.#options;
     return (await this.#reader.run(RENEW, [epoch, host, termMs])).length > 0;
   }
 
-  /** Ends the term of this host; for a while only `heir` may lead next. */
   async release(epoch: number, heir: string | null, heirMs: number): Promise<void> {
     const { host } = this.#options;
     await this.#reader.run(RELEASE, [epoch, host, heir, heirMs]);
   }
 
+  reportHost(report: HostReport): Promise<void> {
+    return reportHost(this.#background, report);
+  }
+
+  readHosts(): Promise<readonly HostRow[]> {
+    return readHosts(this.#background);
+  }
+
+  removeHost(host: string): Promise<void> {
+    return removeHost(this.#background, host);
+  }
+
+  async trim(upTo: number, minAgeMs: number, limit: number): Promise<number> {
+    const [row] = await this.#background.run(TRIM, [upTo, minAgeMs, limit]);
+    return Number(row?.["count"]);
+  }
+
+  readFileVersions(): Promise<ReadonlyMap<string, number>> {
+    return readFileVersions(this.#background);
+  }
+
+  readFile(name: string): Promise<LogFile | null> {
+    return readFile(this.#background, name);
+  }
+
+  writeFile(epoch: number, name: string, content: Uint8Array): Promise<number | null> {
+    return writeFile(this.#background, { epoch, holder: this.#options.host }, name, content);
+  }
+
+  readDatabase(): Promise<DatabaseReport> {
+    return readDatabaseReport(this.#background);
+  }
+
   async close(): Promise<void> {
-    await Promise.all([this.#writer.close(), this.#reader.close()]);
+    await Promise.all([this.#writer.close(), this.#reader.close(), this.#background.close()]);
   }
 }
 
@@ -131,6 +192,3 @@ function toLeader(row: Row | undefined): LogLeader {
     remainingMs: Number(remaining),
   };
 }
-
-const toText = (value: Row[string] | undefined): string | null =>
-  value === null ? null : String(value);

@@ -16,12 +16,14 @@ const CREATE = `
   CREATE TABLE berth.journal (
     seq bigint PRIMARY KEY,
     epoch bigint NOT NULL,
-    line text NOT NULL
+    line text NOT NULL,
+    added timestamptz NOT NULL DEFAULT clock_timestamp()
   );
   CREATE TABLE berth.leader (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
     epoch bigint NOT NULL,
     holder text,
+    instance text,
     url text,
     until timestamptz NOT NULL,
     heir text,
@@ -36,13 +38,14 @@ const CREATE = `
     version text NOT NULL,
     seen timestamptz NOT NULL,
     head bigint NOT NULL,
+    sum text NOT NULL,
     covered bigint NOT NULL,
     clock_ms bigint NOT NULL
   );
   CREATE TABLE berth.file (
     name text PRIMARY KEY,
     version bigint NOT NULL,
-    sealed text NOT NULL
+    content bytea NOT NULL
   );`;
 
 /** Creates the tables; the log continues after `end`. */
