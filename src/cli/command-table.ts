@@ -17,6 +17,7 @@ import { licenseRequestCommands } from "./commands/license-request.ts";
 import { metricsCommands } from "./commands/metrics.ts";
 import { moveCommands } from "./commands/move.ts";
 import { noticesCommand } from "./commands/notices.ts";
+import { pairCommands } from "./commands/pair.ts";
 import { qrCommands } from "./commands/qr.ts";
 import { auditCommands } from "./commands/audit.ts";
 import { queueCommands } from "./commands/queue.ts";
@@ -89,6 +90,7 @@ export const commandGroups: readonly CommandGroup[] = [
       supportBundleCommand,
     ],
   },
+  { name: "pair", title: "two hosts that serve one appliance", commands: pairCommands },
   {
     name: "access",
     title: "access control and TLS",

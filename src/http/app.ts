@@ -33,6 +33,7 @@ import { requests } from "./routes/requests.ts";
 import { rules } from "./routes/rules.ts";
 import { licenseUpload } from "./routes/license-upload.ts";
 import { metrics } from "./routes/metrics.ts";
+import { pair } from "./routes/pair.ts";
 import { page } from "./routes/page.ts";
 import { replyWithFile, serveText, type ServedFile } from "./page/served-file.ts";
 import { qr } from "./routes/qr.ts";
@@ -104,7 +105,8 @@ const operatorRoutes = (deps: RouteDeps) =>
     .use(rules(deps))
     .use(maintenance(deps))
     .use(backups(deps))
-    .use(events(deps));
+    .use(events(deps))
+    .use(pair(deps));
 
 /** Builds the HTTP app without a listener, so tests call it as a server would. */
 export function createApp(services: Services, gate: Gate) {

@@ -25,6 +25,7 @@ import { AuditBudget } from "./audit-budget.ts";
 import { AuditLogReader } from "./audit-log-reader.ts";
 import { AuditMaintenance } from "./audit-maintenance.ts";
 import { Leadership } from "./pair/leadership.ts";
+import { PairMembership } from "./pair/pair-membership.ts";
 import { openPairLog, type PairLog, type PairOptions } from "./pair/open-log.ts";
 import { CloudCredentials } from "./cloud-credentials.ts";
 import { CommandRunner } from "./command-runner.ts";
@@ -77,6 +78,7 @@ export interface ApplianceOperations {
   readonly auditMaintenance: AuditMaintenance;
   /** Null: this host is alone. */
   readonly leadership: Leadership | null;
+  readonly pairMembership: PairMembership;
   /** Writes what is only in memory, and closes the folder. */
   readonly close: () => Promise<void>;
 }
@@ -234,6 +236,7 @@ export async function wire(
       auditLog: new AuditLogReader(store),
       auditMaintenance: new AuditMaintenance(store),
       leadership,
+      pairMembership: new PairMembership(store, { host: pair?.host ?? null, leadership }),
       async close() {
         await leadership?.stop();
         queue.stop();

@@ -89,6 +89,7 @@ export const LICENSING_CALLS: Readonly<Record<string, ApiCall>> = {
     const status = await site.get<{ appliance: { id: string } }>(`${ADMIN}/status`);
     return site.post(`${ADMIN}/move`, { appliance: expectOk(status).appliance.id });
   },
+  "GET /api/admin/v1/pair": (site) => site.get(`${ADMIN}/pair`),
   "GET /api/admin/v1/clock": (site) => site.get(`${ADMIN}/clock`),
   "POST /api/admin/v1/clock/request": (site) => site.post(`${ADMIN}/clock/request`, {}),
   "POST /api/admin/v1/clock/accept": (site) => site.post(`${ADMIN}/clock/accept`, {}),

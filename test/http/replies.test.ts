@@ -18,6 +18,7 @@ import type { HostMove } from "../../src/operations/host-move.ts";
 import type { SettingChanges } from "../../src/operations/setting-changes.ts";
 import type { SlotQueue } from "../../src/operations/queue/slot-queue.ts";
 import type { SharingRules } from "../../src/operations/rules/sharing-rules.ts";
+import type { PairMembership } from "../../src/operations/pair/pair-membership.ts";
 import type { Slots } from "../../src/operations/slots.ts";
 import type { UsageStatements } from "../../src/operations/usage/usage-statements.ts";
 import type { VendorTrust } from "../../src/operations/vendor-trust.ts";
@@ -230,6 +231,7 @@ describe("an internal error", () => {
       const broken = new Proxy({}, { get: () => throwSecret });
       const services: Services = {
         leadership: null,
+        pairMembership: broken as PairMembership,
         slots: broken as Slots,
         queue: broken as SlotQueue,
         features: broken as Features,

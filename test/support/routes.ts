@@ -46,6 +46,7 @@ const ROUTES: Readonly<Record<string, Readonly<Partial<Record<Method, Plane>>>>>
   "/api/admin/v1/requests/document": { GET: "admin" },
   "/api/admin/v1/requests/cancel": { POST: "admin" },
   "/api/admin/v1/move": { POST: "admin" },
+  "/api/admin/v1/pair": { GET: "admin" },
   "/api/admin/v1/clock": { GET: "admin" },
   "/api/admin/v1/clock/request": { POST: "admin" },
   "/api/admin/v1/clock/accept": { POST: "admin" },

@@ -51,6 +51,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "audit seal": [...SITE, "note", "yes", "json"],
   "move out": [...SITE, "yes", "json"],
   "move in": ["data", "config", "json"],
+  "pair status": [...SITE, "json"],
   slots: [...SITE, "product", "local", "json"],
   queue: [...SITE, "product", "local", "json"],
   "queue front": [...SITE, "product", "json"],
@@ -176,7 +177,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "qr join": ["out", "json"],
 };
 const COMMANDS = Object.keys(FLAGS);
-const GROUPS = words("server licenses users maintenance access vendor tools");
+const GROUPS = words("server licenses users maintenance pair access vendor tools");
 
 /** The names of the commands in a printed list. */
 const listedCommands = (text: string): string[] =>
@@ -192,7 +193,7 @@ describe("berth help", () => {
     expect(lines.length).toBeLessThan(25);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
     // Every group, with commands that all exist.
-    const rows = [...stdout.matchAll(/^ {2}(\w+) {2,}(\S.*)$/gm)].slice(0, 7);
+    const rows = [...stdout.matchAll(/^ {2}(\w+) {2,}(\S.*)$/gm)].slice(0, 8);
     expect(rows.map(([, group]) => group)).toEqual(GROUPS);
     const named = rows.flatMap(([, , names = ""]) => names.split(", "));
     expect(named.filter((name) => !COMMANDS.includes(name))).toEqual([]);

@@ -1,0 +1,63 @@
+import type { PairReply } from "../../http/reply/pair.ts";
+import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
+import { defineCommand } from "../frame/define-command.ts";
+import { option, siteOptions } from "../frame/flags.ts";
+import { formatTable } from "../frame/terminal.ts";
+
+type Pair = NonNullable<PairReply["pair"]>;
+
+const status = defineCommand({
+  name: "pair status",
+  isCommon: true,
+  summary: "show both hosts of a pair, which of them leads, and their database",
+  options: { ...siteOptions, json: option.json },
+  async run(site, context) {
+    const reply = await withAdminClient(site, context, ({ admin }) =>
+      unwrapReply(admin.pair.get()),
+    );
+    return { json: reply, text: reply.pair === null ? NO_PAIR : formatPair(reply.pair) };
+  },
+});
+
+const NO_PAIR = "one host serves this appliance alone; berth help pair says how to form a pair";
+
+function formatPair(pair: Pair): string {
+  const { host, role, epoch, leader, leader_url, problem, hosts, database } = pair;
+  const facts = [
+    ["this host", host === null ? "no server runs here" : `${host}, ${role ?? "unknown"}`],
+    ["leader", leader === null ? "not known" : `${leader}${leader_url ? ` (${leader_url})` : ""}`],
+    ["epoch", String(epoch ?? "not known")],
+    ...(database === null
+      ? []
+      : [["database", `PostgreSQL ${database.version} at ${database.server}`]]),
+    ...(database === null ? [] : [["replication", REPLICATION_TEXTS[database.replication]]]),
+    ...(problem === null ? [] : [["problem", problem]]),
+    ...(database?.problems ?? []).map((code) => ["exposure", code]),
+  ];
+  const header = ["HOST", "ROLE", "VERSION", "SEEN", "BEHIND", "CLOCK", "URL", "HARDWARE"];
+  const rows = hosts.map((row) => [
+    row.name,
+    row.role ?? "-",
+    row.version ?? "-",
+    row.seen_seconds_ago === null ? "-" : `${row.seen_seconds_ago} s ago`,
+    row.lines_behind === null ? "-" : `${row.lines_behind} lines`,
+    row.clock_ahead_seconds === null ? "-" : formatOffset(row.clock_ahead_seconds),
+    row.url ?? "-",
+    row.hardware_id?.slice(0, HARDWARE_DIGITS) ?? "-",
+  ]);
+  return `${formatTable(facts)}\n\n${formatTable([header, ...rows])}`;
+}
+
+/** Enough to compare two hosts by eye. */
+const HARDWARE_DIGITS = 16;
+
+const formatOffset = (seconds: number): string => `${seconds >= 0 ? "+" : ""}${seconds} s`;
+
+const REPLICATION_TEXTS: Readonly<Record<NonNullable<Pair["database"]>["replication"], string>> = {
+  strict: "synchronous: a change is on two database servers before it is answered",
+  loose: "synchronous only while the standby database is connected",
+  none: "none or asynchronous: if the database server is lost, changes are lost",
+};
+
+/** The hosts of a pair. */
+export const pairCommands = [status];
