@@ -1,6 +1,7 @@
 import { DOCUMENT_FAULTS } from "./document-faults.ts";
 import type { FaultRow, FaultRows } from "./fault-row.ts";
 import type { AnyFault, FaultCode } from "./fault-types.ts";
+import { HAND_OVER_FAULTS } from "./pair-faults.ts";
 import { REQUEST_FAULTS } from "./request-faults.ts";
 import { RULE_FAULTS } from "./rule-faults.ts";
 import { SETTING_FAULTS } from "./setting-faults.ts";
@@ -13,6 +14,7 @@ export const FAULTS: FaultRows<FaultCode> = {
   ...RULE_FAULTS,
   ...DOCUMENT_FAULTS,
   ...STORAGE_FAULTS,
+  ...HAND_OVER_FAULTS,
 };
 
 export const messageOf = (fault: AnyFault): string => rowOf(fault).message(fault);

@@ -143,6 +143,14 @@ export interface UnknownBackupFault {
   readonly code: "unknown_backup";
 }
 
+/** Why the leadership of a pair was not handed over to `host`. */
+export interface HandOverFault {
+  readonly code: "hand_over_refused";
+  readonly reason: "alone" | "silent" | "behind" | "skew" | "not_taken";
+  /** Null: there is no other host. */
+  readonly host: string | null;
+}
+
 /** Everything that a request can be refused with. */
 export type AnyFault =
   | Fault
@@ -157,6 +165,7 @@ export type AnyFault =
   | AuditMaintenanceFault
   | UnknownBackupFault
   | InvalidRulesFault
+  | HandOverFault
   | MaintenanceFault;
 
 export type FaultCode = AnyFault["code"];

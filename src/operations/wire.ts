@@ -4,7 +4,8 @@ import type { Instant } from "../domain/time.ts";
 import type { HardwareComponent } from "../license/hardware.ts";
 import type { PrivateKey } from "../license/keys.ts";
 import { signLease } from "../license/lease.ts";
-import type { ApplianceClock } from "../platform/clock.ts";
+import { wallClock, type ApplianceClock } from "../platform/clock.ts";
+import { version } from "../platform/embedded/version.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { readBootClock } from "../platform/system/boot-clock.ts";
 import type { HostLog } from "../store/log/shared-log.ts";
@@ -255,7 +256,7 @@ export async function wire(
 const POLL_MS = 200;
 
 function createLeadership(
-  { host, termMs }: PairOptions,
+  { host, clientUrl: url, termMs }: PairOptions,
   log: HostLog,
   store: Store,
   identity: Identity,
@@ -268,9 +269,12 @@ function createLeadership(
     host,
     hardware,
     hardwareId,
+    url,
+    version,
     termMs,
     pollMs,
     bootMs: readBootClock,
+    systemTime: wallClock,
   });
 }
 

@@ -104,6 +104,10 @@ export interface StoreStatus {
   readonly notes: readonly string[];
   readonly checkpointError: string | null;
   readonly seq: number;
+  /** The last encoded line, and its checksum. */
+  readonly head: LogEnd;
+  /** The last line that a checkpoint covers. */
+  readonly coveredSeq: number;
   readonly auditSeq: number;
   readonly journalBytes: number;
 }

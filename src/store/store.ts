@@ -201,6 +201,8 @@ export class Store {
       notes: [...this.#notes, ...this.#lockedFolder.notes],
       checkpointError: this.#checkpoints.error,
       seq: this.#live.lastSeq,
+      head: { seq: this.#live.head.seq, sum: this.#live.head.sum },
+      coveredSeq: this.#checkpoints.coveredSeq,
       auditSeq: this.#live.lastAuditSeq,
       journalBytes: this.#journal.commit.durableBytes,
     };

@@ -67,13 +67,15 @@ export class Store implements Pick<DurableStore, StoreMember> {
   }
 
   status(): StoreStatus {
-    const { seq, auditSeq } = this.#head;
+    const { seq, sum, auditSeq } = this.#head;
     return {
       fault: null,
       folderChange: null,
       notes: [],
       checkpointError: null,
       seq,
+      head: { seq, sum },
+      coveredSeq: 0,
       auditSeq,
       journalBytes: 0,
     };

@@ -275,12 +275,15 @@ describe("store health", () => {
     await transactOrThrow(store, INSTALL_CAD);
     await transactOrThrow(store, register("ada"));
     await transactOrThrow(store, register("ada"));
+    const lastLine = readJournal(folder).at(-1)?.line;
     expect(store.status()).toEqual({
       fault: null,
       folderChange: null,
       notes: [],
       checkpointError: null,
       seq: 4,
+      head: { seq: 4, sum: lastLine?.sum ?? "" },
+      coveredSeq: 0,
       auditSeq: 3,
       journalBytes: realDisk.stat(join(folder, "journal-1.jsonl"))?.size ?? 0,
     });

@@ -157,7 +157,8 @@ export async function runServer(options: ServerOptions): Promise<number> {
     if (socket !== null) listeners.push(socket);
     const [url, tlsUrl] = [plainListener.address, tlsListener?.address ?? null];
     runningServer.backups.start();
-    leadership?.start(() => beginToAnswer(appliance));
+    leadership?.addListener({ begin: () => beginToAnswer(appliance) });
+    leadership?.start();
     await ready({ ...services, url, tlsUrl, folder, settings: live.current });
     signals.onReload(tlsListener?.reload ?? nothingToReload);
     manager.notifyReady(`serving on ${url}${tlsUrl === null ? "" : ` and ${tlsUrl}`}`);

@@ -1,36 +1,34 @@
-import type { HardwareDigest } from "../../domain/hardware-digest.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import type { HandOverFault } from "../../faults/fault-types.ts";
+import { messageOfError } from "../../platform/error-message.ts";
 import { log } from "../../platform/log.ts";
-import { LogUnavailable, type HostLog } from "../../store/log/shared-log.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
-import type { Store } from "../../store/store.ts";
-
-export interface LeadershipOptions {
-  readonly store: Pick<Store, "follow" | "lead" | "stopLeading" | "status">;
-  readonly log: HostLog;
-  readonly host: string;
-  readonly hardwareId: string;
-  readonly hardware: readonly HardwareDigest[];
-  /** How long the leader may answer after its last renewal; another host waits as long. */
-  readonly termMs: number;
-  readonly pollMs: number;
-  /** Milliseconds of a clock that never jumps, and that continues while the machine sleeps. */
-  readonly bootMs: () => number;
-}
-
-/** What this host is in the pair. */
-export type Role =
-  | { readonly role: "leader"; readonly epoch: number }
-  /** `url`: where clients reach the leader; null: it is not known. */
-  | { readonly role: "standby"; readonly leader: string | null; readonly url: string | null };
+import {
+  LogUnavailable,
+  type HostReport,
+  type HostRow,
+  type LogLeader,
+} from "../../store/log/shared-log.ts";
+import { chooseHeir, HEIR_MS, RecentProgress, waitForHeir } from "./hand-over.ts";
+import { HostReports } from "./host-reports.ts";
+import type {
+  LeadershipListener,
+  LeadershipOptions,
+  LeadershipStatus,
+  Role,
+} from "./leadership-types.ts";
+import { Term } from "./term.ts";
 
 const UNKNOWN_LEADER: Role = { role: "standby", leader: null, url: null };
 
-/** Of the term: the leader stops before the other host may begin, also if its clock runs slower. */
-const MARGIN_SHARE = 0.2;
-const MAX_MARGIN_MS = 2_000;
-const RENEWAL_SHARE = 0.2;
-/** How long only the heir may lead after a hand-over. */
-const HEIR_MS = 5_000;
+const leaderOf = ({ holder, url }: LogLeader) => ({ leader: holder, url });
+
+function ignoreUnavailable(error: unknown): void {
+  if (!(error instanceof LogUnavailable)) throw error;
+}
+
+/** The log can still be used, or can be used again. */
+const CAN_LEAD_AFTER = new Set(["standby", "log_unavailable"]);
 
 /**
  * Decides which of the two hosts answers. The row of the leader in the log is the only thing they
@@ -38,18 +36,26 @@ const HEIR_MS = 5_000;
  */
 export class Leadership {
   readonly #options: LeadershipOptions;
+  readonly #reports: HostReports;
+  readonly #progress = new RecentProgress();
+  readonly #term: Term;
+  readonly #listeners: LeadershipListener[] = [];
   #role: Role = UNKNOWN_LEADER;
-  #answersUntil = -Infinity;
-  #renewAt = -Infinity;
+  #row: LogLeader | null = null;
+  /** After a failed attempt to lead, the other host has a chance. */
+  #claimsFrom = -Infinity;
   #timer: Timer | null = null;
   #step: Promise<void> = Promise.resolve();
+  /** Resolves when the store refuses changes and none is under way. */
+  #settled: Promise<void> = Promise.resolve();
   #isStopped = false;
-  #onLead: () => Promise<void> = async () => {};
-  /** Why the log could not be used; null: it could. */
   #problem: string | null = null;
 
   constructor(options: LeadershipOptions) {
     this.#options = options;
+    const { log: shared, bootMs, termMs } = options;
+    this.#term = new Term({ termMs, bootMs, onLapse: () => this.checkTerm() });
+    this.#reports = new HostReports({ log: shared, bootMs, describeHost: this.#describeHost });
   }
 
   get role(): Role {
@@ -60,38 +66,66 @@ export class Leadership {
     return this.#problem;
   }
 
+  /** Without a statement: from what was read in the last seconds. */
+  status(): LeadershipStatus {
+    const { host, url } = this.#options;
+    return {
+      host,
+      role: this.#role.role,
+      mayAnswer: this.mayAnswer(),
+      epoch: this.#role.role === "leader" ? this.#role.epoch : (this.#row?.epoch ?? null),
+      leader: this.#role.role === "leader" ? host : this.#role.leader,
+      leaderUrl: this.#role.role === "leader" ? url : this.#role.url,
+      problem: this.#problem,
+      hosts: this.#reports.hosts,
+      database: this.#reports.database,
+    };
+  }
+
   /** Checked before a request is handled and again before its reply is sent. */
   mayAnswer(): boolean {
-    return this.#role.role === "leader" && this.#options.bootMs() < this.#answersUntil;
+    return this.#role.role === "leader" && this.#term.isLasting;
   }
 
-  /** `onLead` is called when this host leads, before its first reply. */
-  start(onLead: () => Promise<void>): void {
-    this.#onLead = onLead;
+  /** In the order in which they were added; `end` in the same order. */
+  addListener(listener: LeadershipListener): void {
+    this.#listeners.push(listener);
+  }
+
+  start(): void {
     this.#schedule(0);
+    this.#reports.start();
   }
 
-  /** Gives the leadership to the other host. */
-  async handOver(heir: string): Promise<void> {
-    await this.#exclusively(async () => {
-      if (this.#role.role !== "leader") return;
-      const { epoch } = this.#role;
-      await this.#stopLeading({ code: "standby" });
-      await this.#options.log.release(epoch, heir, HEIR_MS);
-    });
+  /** Gives the leadership to the other host, and resolves when that host leads. */
+  async handOver(): Promise<Result<{ readonly leader: string }, HandOverFault | StorageFault>> {
+    const { host, store, bootMs } = this.#options;
+    if (!this.mayAnswer()) return err({ code: "standby" });
+    let hosts: readonly HostRow[];
+    try {
+      hosts = await this.#reports.refresh();
+    } catch (error) {
+      if (!(error instanceof LogUnavailable)) throw error;
+      return err({ code: "log_unavailable" });
+    }
+    const members = store.peek(({ pair }) => [...(pair?.hosts.keys() ?? [])]);
+    const facts = { host, members, hosts, progress: this.#progress, readAt: bootMs() };
+    const chosen = chooseHeir(facts);
+    if (!("heir" in chosen)) return err(chosen);
+    const { heir } = chosen;
+    const end = await this.#release(heir, HEIR_MS);
+    if (end === null) return err({ code: "log_unavailable" });
+    return (await waitForHeir(this.#options, heir, end))
+      ? ok({ leader: heir })
+      : err({ code: "hand_over_refused", reason: "not_taken", host: heir });
   }
 
   /** Stops leading; the other host may lead at once. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer ?? undefined);
-    await this.#exclusively(async () => {
-      if (this.#role.role !== "leader") return;
-      const { epoch } = this.#role;
-      await this.#stopLeading({ code: "standby" });
-      // If the log cannot be reached, the term ends by itself.
-      await this.#options.log.release(epoch, null, 0).catch(() => {});
-    });
+    await this.#release(null, 0);
+    await this.#reports.stop();
   }
 
   /** One step: follows or renews, and leads if it may. */
@@ -99,79 +133,152 @@ export class Leadership {
     return this.#exclusively(() => (this.#role.role === "leader" ? this.#renew() : this.#follow()));
   }
 
+  /** Ends the term of this host when its time is over, also while a statement is waited for. */
+  checkTerm(): void {
+    if (this.#role.role !== "leader" || this.mayAnswer()) return;
+    this.#endTerm({ code: "log_unavailable" });
+  }
+
   #schedule(delay: number): void {
     if (this.#isStopped) return;
     this.#timer = setTimeout(() => {
-      void this.step().finally(() => this.#schedule(this.#options.pollMs));
+      void this.step().then(() => this.#schedule(this.#options.pollMs));
     }, delay);
   }
 
-  /** One thing at a time; a failure of the log is noted, and tried again with the next step. */
+  /** One thing at a time. What fails is noted, and the next step tries again. */
   #exclusively(work: () => Promise<void>): Promise<void> {
     this.#step = this.#step.then(work).then(
-      () => this.#note(null),
-      (error: unknown) => {
-        if (!(error instanceof LogUnavailable)) throw error;
-        this.#note(error.message);
-      },
+      () => this.#note(null, null),
+      (error: unknown) => this.#note(messageOfError(error), error),
     );
     return this.#step;
   }
 
   async #renew(): Promise<void> {
-    const { store, log: shared, bootMs, termMs } = this.#options;
-    const { fault } = store.status();
-    if (fault !== null || this.#role.role !== "leader") return this.#stopLeading(fault);
+    const { store, bootMs } = this.#options;
+    if (this.#role.role !== "leader") return;
+    const { epoch } = this.#role;
+    const { fault, seq } = store.status();
+    this.#progress.add({ at: bootMs(), seq });
+    if (fault !== null) return this.#giveUp(epoch, fault);
+    this.checkTerm();
+    if (this.mayAnswer() && this.#term.isRenewalDue) await this.#extendTerm(epoch);
+  }
+
+  /** Extends the term in the log; this host answers as if the renewal came when it was sent. */
+  async #extendTerm(epoch: number): Promise<void> {
+    const { log: shared, bootMs, termMs } = this.#options;
     const sentAt = bootMs();
-    if (sentAt >= this.#answersUntil) return this.#stopLeading({ code: "log_unavailable" });
-    if (sentAt < this.#renewAt) return;
-    const isRenewed = await shared.renew(this.#role.epoch, termMs);
-    if (isRenewed) this.#extend(sentAt);
-    else await this.#stopLeading({ code: "standby" });
+    const isRenewed = await shared.renew(epoch, termMs);
+    // The term may have ended while the reply was on its way.
+    if (this.#role.role !== "leader" || this.#role.epoch !== epoch) return;
+    if (isRenewed) this.#term.extend(sentAt);
+    else this.#endTerm({ code: "standby" });
   }
 
   async #follow(): Promise<void> {
     const { store, log: shared, bootMs, termMs } = this.#options;
-    const { host, hardwareId, hardware } = this.#options;
+    await this.#settled;
     await store.follow();
-    const { holder, url, remainingMs } = await shared.readLeader();
-    this.#role = { role: "standby", leader: holder, url };
-    if (this.#isStopped || (remainingMs > 0 && holder !== host)) return;
+    const row = await shared.readLeader();
+    this.#row = row;
+    this.#role = row.remainingMs > 0 ? { role: "standby", ...leaderOf(row) } : UNKNOWN_LEADER;
+    if (!this.#mayClaim(row)) return;
     const sentAt = bootMs();
     const claimed = await shared.claim(termMs);
-    if (claimed === null) return;
-    const { epoch } = claimed;
-    const led = await store.lead(epoch, {
-      type: "ChangeLeader",
-      log: shared.id,
-      epoch,
-      host,
-      hardwareId,
-      hardware,
-    });
-    if (!led.ok) return log.warn("this host could not lead", { fault: led.fault });
-    await this.#onLead();
-    this.#extend(sentAt);
+    if (claimed !== null) await this.#lead(claimed.epoch, sentAt);
+  }
+
+  #mayClaim({ holder, remainingMs, heir }: LogLeader): boolean {
+    const { host, store, bootMs } = this.#options;
+    if (this.#isStopped || bootMs() < this.#claimsFrom) return false;
+    // A term of this process, after an unknown outcome; the log keeps one of an earlier process.
+    const isOwn = holder === host;
+    if (!isOwn && (remainingMs > 0 || (heir !== null && heir !== host))) return false;
+    const { fault } = store.status();
+    if (fault !== null && !CAN_LEAD_AFTER.has(fault.code)) return false;
+    const members = store.peek(({ pair }) => pair?.hosts ?? null);
+    if (members === null || members.has(host)) return true;
+    throw new Error(`host ${host} was not admitted to the pair`);
+  }
+
+  /** The term was claimed at `sentAt`. Nothing is answered before everything here succeeded. */
+  async #lead(epoch: number, sentAt: number): Promise<void> {
+    const { store, log: shared, host, hardwareId, hardware } = this.#options;
+    const names = { log: shared.id, host, hardwareId, hardware };
+    try {
+      const led = await store.lead(epoch, { type: "ChangeLeader", epoch, ...names });
+      if (!led.ok) return await this.#giveUp(epoch, led.fault);
+      for (const { begin } of this.#listeners) await begin?.();
+    } catch (error) {
+      await this.#giveUp(epoch, { code: "internal_error" });
+      throw error;
+    }
+    const { fault } = store.status();
+    if (fault !== null) return this.#giveUp(epoch, fault);
     this.#role = { role: "leader", epoch };
+    this.#term.extend(sentAt);
     log.info("this host leads the pair", { epoch });
+    // What was done first may have taken most of the term.
+    if (this.#term.isRenewalDue) await this.#extendTerm(epoch);
   }
 
-  #extend(sentAt: number): void {
-    const { termMs } = this.#options;
-    this.#answersUntil = sentAt + termMs - Math.min(MAX_MARGIN_MS, termMs * MARGIN_SHARE);
-    this.#renewAt = sentAt + termMs * RENEWAL_SHARE;
-  }
-
-  async #stopLeading(fault: StorageFault | null): Promise<void> {
+  /** From here on this host answers nothing. */
+  #endTerm(fault: { readonly code: string }): void {
+    const { store } = this.#options;
+    this.#term.end();
     this.#role = UNKNOWN_LEADER;
-    this.#answersUntil = -Infinity;
-    await this.#options.store.stopLeading(fault ?? { code: "standby" });
-    log.warn("this host no longer leads the pair", { reason: fault?.code ?? "stopped" });
+    const isOfStore = fault.code === "log_unavailable" || fault.code === "storage_full";
+    this.#settled = store.stopLeading({ code: isOfStore ? fault.code : "standby" });
+    this.#settled.catch(() => {});
+    log.warn("this host no longer leads the pair", { reason: fault.code });
+    for (const { end } of this.#listeners) {
+      try {
+        end?.();
+      } catch (error) {
+        log.error("could not stop the work of the leader", { error });
+      }
+    }
   }
 
-  #note(problem: string | null): void {
-    if (problem !== null && this.#problem === null) {
-      log.warn("the log of the pair cannot be reached", { problem });
+  /** Ends the term, also in the log, unless this host can go on with a new epoch. */
+  async #giveUp(epoch: number, fault: { readonly code: string }): Promise<void> {
+    this.#endTerm(fault);
+    await this.#settled;
+    // The outcome of a write is not known: only this host can find it out at once.
+    if (fault.code === "log_unavailable") return;
+    if (fault.code !== "standby") this.#claimsFrom = this.#options.bootMs() + this.#options.termMs;
+    // If the log cannot be reached, the term ends by itself.
+    await this.#options.log.release(epoch, null, 0).catch(ignoreUnavailable);
+  }
+
+  /** Returns the last line of this term; null: the log did not take the end of the term. */
+  async #release(heir: string | null, heirMs: number): Promise<number | null> {
+    let end: number | null = null;
+    const { log, store } = this.#options;
+    await this.#exclusively(async () => {
+      if (this.#role.role !== "leader") return;
+      const { epoch } = this.#role;
+      this.#endTerm({ code: "standby" });
+      await this.#settled;
+      await log.release(epoch, heir, heirMs);
+      end = store.status().seq;
+    });
+    return end;
+  }
+
+  readonly #describeHost = (): HostReport => {
+    const { store, host, hardwareId, url, version, systemTime } = this.#options;
+    const { head, coveredSeq } = store.status();
+    return { host, hardwareId, url, version, head, covered: coveredSeq, systemTime: systemTime() };
+  };
+
+  #note(problem: string | null, error: unknown): void {
+    if (problem !== null && problem !== this.#problem) {
+      if (error instanceof LogUnavailable)
+        log.warn("the log of the pair cannot be reached", { problem });
+      else log.error("this host can neither lead nor follow", { error });
     }
     this.#problem = problem;
   }

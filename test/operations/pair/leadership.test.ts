@@ -1,56 +1,25 @@
 import { describe, expect, test } from "bun:test";
-import { Leadership } from "../../../src/operations/pair/leadership.ts";
-import { transactCommand, type OpenSite } from "../../support/licensed-store.ts";
-import { HARDWARE, HARDWARE_ID } from "../../support/new-site.ts";
-import { openPair } from "../../support/pair-of-sites.ts";
+import { LogUnavailable } from "../../../src/store/log/shared-log.ts";
+import { StorageError } from "../../../src/store/journal/storage-fault.ts";
+import { transactCommand } from "../../support/licensed-store.ts";
+import { answers, leadershipOf, openHosts } from "../../support/pair-leaderships.ts";
 import { register } from "../../support/scenario.ts";
-import type { SimulatedLog } from "../../support/simulated-log.ts";
-
-const TERM = 10_000;
-
-/** The leadership of a host, whose clock is that of the log. */
-const leadershipOf = (log: SimulatedLog, { store }: OpenSite, host: string): Leadership =>
-  new Leadership({
-    store,
-    log: log.connect(host),
-    host,
-    hardwareId: HARDWARE_ID,
-    hardware: HARDWARE,
-    termMs: TERM,
-    pollMs: 200,
-    bootMs: () => log.now,
-  });
-
-async function openHosts() {
-  const { log, alpha, beta } = await openPair();
-  return {
-    log,
-    sites: { alpha, beta },
-    alpha: leadershipOf(log, alpha, "alpha"),
-    beta: leadershipOf(log, beta, "beta"),
-  };
-}
-
-const answers = (hosts: { readonly alpha: Leadership; readonly beta: Leadership }) => ({
-  alpha: hosts.alpha.mayAnswer(),
-  beta: hosts.beta.mayAnswer(),
-});
 
 describe("the leadership of a pair", () => {
   test("is of the host that claims it first", async () => {
     const hosts = await openHosts();
-    await hosts.alpha.step();
-    await hosts.beta.step();
+    await hosts.alpha.leadership.step();
+    await hosts.beta.leadership.step();
     expect(answers(hosts)).toEqual({ alpha: true, beta: false });
-    expect(hosts.alpha.role).toEqual({ role: "leader", epoch: 1 });
-    expect(hosts.beta.role).toEqual({ role: "standby", leader: "alpha", url: null });
+    expect(hosts.alpha.leadership.role).toEqual({ role: "leader", epoch: 1 });
+    expect(hosts.beta.leadership.role).toEqual({ role: "standby", leader: "alpha", url: null });
   });
 
   test("stays with a host that renews it", async () => {
     const hosts = await openHosts();
     for (let second = 0; second < 60; second += 1) {
-      await hosts.alpha.step();
-      await hosts.beta.step();
+      await hosts.alpha.leadership.step();
+      await hosts.beta.leadership.step();
       hosts.log.now += 1_000;
       expect(answers(hosts)).toEqual({ alpha: true, beta: false });
     }
@@ -58,10 +27,10 @@ describe("the leadership of a pair", () => {
 
   test("ends before another host may begin if the leader stops for a while", async () => {
     const hosts = await openHosts();
-    await hosts.alpha.step();
+    await hosts.alpha.leadership.step();
     const when = { alphaStopped: 0, betaBegan: 0 };
     for (; when.betaBegan === 0; hosts.log.now += 100) {
-      await hosts.beta.step();
+      await hosts.beta.leadership.step();
       const { alpha, beta } = answers(hosts);
       expect(alpha && beta).toBe(false);
       if (!alpha && when.alphaStopped === 0) when.alphaStopped = hosts.log.now;
@@ -69,40 +38,193 @@ describe("the leadership of a pair", () => {
     }
     expect(when).toEqual({ alphaStopped: 8_000, betaBegan: 10_000 });
     // The resumed leader finds out before it answers anything.
-    const late = await transactCommand(hosts.sites.alpha.store, register("ada"));
+    const late = await transactCommand(hosts.alpha.store, register("ada"));
     expect(late).toEqual({ ok: false, fault: { code: "standby" } });
-    await hosts.alpha.step();
-    await hosts.alpha.step();
-    expect(hosts.alpha.role).toEqual({ role: "standby", leader: "beta", url: null });
-  });
-
-  test("changes at once by a hand-over, to the heir alone", async () => {
-    const hosts = await openHosts();
-    await hosts.alpha.step();
-    await hosts.alpha.handOver("beta");
-    await hosts.alpha.step();
-    expect(answers(hosts)).toEqual({ alpha: false, beta: false });
-    await hosts.beta.step();
-    expect(answers(hosts)).toEqual({ alpha: false, beta: true });
+    await hosts.alpha.leadership.step();
+    await hosts.alpha.leadership.step();
+    expect(hosts.alpha.leadership.role).toEqual({ role: "standby", leader: "beta", url: null });
   });
 
   test("changes at once when the leader is stopped cleanly", async () => {
     const hosts = await openHosts();
-    await hosts.alpha.step();
-    await hosts.alpha.stop();
-    await hosts.beta.step();
+    await hosts.alpha.leadership.step();
+    await hosts.alpha.leadership.stop();
+    await hosts.beta.leadership.step();
     expect(answers(hosts)).toEqual({ alpha: false, beta: true });
   });
 
   test("is claimed again with a new epoch after an append with an unknown outcome", async () => {
     const hosts = await openHosts();
-    await hosts.alpha.step();
+    await hosts.alpha.leadership.step();
     hosts.log.fault = "answer lost";
-    const lost = await transactCommand(hosts.sites.alpha.store, register("ada"));
+    const lost = await transactCommand(hosts.alpha.store, register("ada"));
     expect(lost).toEqual({ ok: false, fault: { code: "log_unavailable" } });
-    await hosts.alpha.step();
-    await hosts.alpha.step();
-    expect(hosts.alpha.role).toEqual({ role: "leader", epoch: 2 });
-    expect((await transactCommand(hosts.sites.alpha.store, register("bob"))).ok).toBe(true);
+    await hosts.alpha.leadership.step();
+    await hosts.alpha.leadership.step();
+    expect(hosts.alpha.leadership.role).toEqual({ role: "leader", epoch: 2 });
+    expect((await transactCommand(hosts.alpha.store, register("bob"))).ok).toBe(true);
+  });
+
+  test("is not known any more when the term of the other host has ended", async () => {
+    const hosts = await openHosts();
+    await hosts.alpha.leadership.step();
+    await hosts.beta.leadership.step();
+    expect(hosts.beta.leadership.status()).toMatchObject({ leader: "alpha", epoch: 1 });
+    hosts.log.now += 20_000;
+    hosts.log.leader = { ...hosts.log.leader, heir: "gamma" };
+    hosts.log.heirUntil = hosts.log.now + 1_000;
+    await hosts.beta.leadership.step();
+    expect(hosts.beta.leadership.status()).toMatchObject({ role: "standby", leader: null });
+  });
+});
+
+describe("a failed step of the leadership", () => {
+  test("is followed by another one", async () => {
+    const { log, alpha } = await openHosts();
+    const shared = log.connect("alpha");
+    let failures = 2;
+    const failing = leadershipOf(log, alpha, "alpha", {
+      log: Object.assign(shared, {
+        readLeader: async () => {
+          failures -= 1;
+          if (failures === 1) throw new LogUnavailable("no route to the database");
+          if (failures === 0) throw new TypeError("a bug");
+          return log.connect("alpha").readLeader();
+        },
+      }),
+    });
+    await failing.step();
+    expect(failing.problem).toBe("no route to the database");
+    await failing.step();
+    expect(failing.problem).toBe("a bug");
+    await failing.step();
+    expect(failing.problem).toBeNull();
+    expect(failing.mayAnswer()).toBe(true);
+  });
+
+  test("leaves no host half leading if what precedes the first reply fails", async () => {
+    const hosts = await openHosts();
+    const calls: string[] = [];
+    hosts.alpha.leadership.addListener({
+      begin: async () => {
+        calls.push("begin");
+        throw new Error("the access list is damaged");
+      },
+      end: () => calls.push("end"),
+    });
+    await hosts.alpha.leadership.step();
+    expect(answers(hosts)).toEqual({ alpha: false, beta: false });
+    expect(hosts.alpha.leadership.problem).toBe("the access list is damaged");
+    expect(calls).toEqual(["begin", "end"]);
+    const refused = await transactCommand(hosts.alpha.store, register("ada"));
+    expect(refused).toEqual({ ok: false, fault: { code: "standby" } });
+    // The other host leads at once, and this one does not take it back.
+    await hosts.alpha.leadership.step();
+    await hosts.beta.leadership.step();
+    expect(answers(hosts)).toEqual({ alpha: false, beta: true });
+  });
+
+  test("releases the term if the disk of the leader is full", async () => {
+    const hosts = await openHosts();
+    const { store } = hosts.alpha;
+    let isFull = false;
+    const leadership = leadershipOf(hosts.log, hosts.alpha, "alpha", {
+      store: {
+        follow: () => store.follow(),
+        lead: (epoch, command) => store.lead(epoch, command),
+        stopLeading: (fault) => store.stopLeading(fault),
+        peek: (view) => store.peek(view),
+        status: () => ({ ...store.status(), ...(isFull && { fault: { code: "storage_full" } }) }),
+      },
+    });
+    await leadership.step();
+    expect(leadership.mayAnswer()).toBe(true);
+    isFull = true;
+    await leadership.step();
+    expect(leadership.mayAnswer()).toBe(false);
+    // It does not claim a term that it cannot use.
+    hosts.log.now += 60_000;
+    await leadership.step();
+    expect(hosts.log.leader).toMatchObject({ holder: null, epoch: 1 });
+    await hosts.beta.leadership.step();
+    expect(hosts.beta.leadership.mayAnswer()).toBe(true);
+  });
+
+  test("lets no host that was not admitted claim a term", async () => {
+    const { log, alpha } = await openHosts();
+    const stranger = leadershipOf(log, alpha, "gamma");
+    await stranger.step();
+    expect(stranger.problem).toBe("host gamma was not admitted to the pair");
+    expect(log.leader).toMatchObject({ holder: null, epoch: 0 });
+  });
+
+  test("claims nothing while the journal of this host cannot follow", async () => {
+    const { log, alpha } = await openHosts();
+    const { store } = alpha;
+    const leadership = leadershipOf(log, alpha, "alpha", {
+      store: {
+        follow: () => Promise.reject(new StorageError({ code: "storage_full" }, new Error())),
+        lead: (epoch, command) => store.lead(epoch, command),
+        stopLeading: (fault) => store.stopLeading(fault),
+        peek: (view) => store.peek(view),
+        status: () => store.status(),
+      },
+    });
+    await leadership.step();
+    expect(leadership.problem).toBe("storage_full");
+    expect(log.leader.epoch).toBe(0);
+  });
+});
+
+describe("the term of a leader", () => {
+  test("ends while a renewal is under way, and its late success changes nothing", async () => {
+    const hosts = await openHosts();
+    const shared = hosts.log.connect("alpha");
+    const renewal = Promise.withResolvers<void>();
+    const ended: string[] = [];
+    const leadership = leadershipOf(hosts.log, hosts.alpha, "alpha", {
+      log: Object.assign(shared, {
+        renew: async () => {
+          await renewal.promise;
+          return true;
+        },
+      }),
+    });
+    leadership.addListener({ end: () => ended.push("end") });
+    await leadership.step();
+    hosts.log.now += 3_000;
+    const step = leadership.step();
+    await Bun.sleep(0);
+    hosts.log.now += 5_000;
+    expect(leadership.mayAnswer()).toBe(false);
+    leadership.checkTerm();
+    expect(ended).toEqual(["end"]);
+    renewal.resolve();
+    await step;
+    expect(leadership.mayAnswer()).toBe(false);
+    expect(leadership.status().role).toBe("standby");
+  });
+
+  test("is renewed at once if the work before the first reply took most of it", async () => {
+    const hosts = await openHosts();
+    hosts.alpha.leadership.addListener({
+      begin: async () => void (hosts.log.now += 9_000),
+    });
+    await hosts.alpha.leadership.step();
+    expect(answers(hosts)).toEqual({ alpha: true, beta: false });
+    expect(hosts.log.until).toBe(19_000);
+  });
+
+  test("does not begin if the work before the first reply took longer than the term", async () => {
+    const hosts = await openHosts();
+    hosts.alpha.leadership.addListener({
+      begin: async () => {
+        hosts.log.now += 11_000;
+        await hosts.beta.leadership.step();
+      },
+    });
+    await hosts.alpha.leadership.step();
+    expect(answers(hosts)).toEqual({ alpha: false, beta: true });
+    expect(hosts.alpha.leadership.status().role).toBe("standby");
   });
 });

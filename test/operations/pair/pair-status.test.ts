@@ -1,22 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { Leadership } from "../../../src/operations/pair/leadership.ts";
 import { readPairStatus } from "../../../src/operations/pair/pair-status.ts";
-import { openLicensedSite, type OpenSite } from "../../support/licensed-store.ts";
-import { HARDWARE, HARDWARE_ID } from "../../support/new-site.ts";
+import { openLicensedSite } from "../../support/licensed-store.ts";
+import { leadershipOf } from "../../support/pair-leaderships.ts";
 import { openPair } from "../../support/pair-of-sites.ts";
-import type { SimulatedLog } from "../../support/simulated-log.ts";
-
-const leadershipOf = (log: SimulatedLog, { store }: OpenSite, host: string): Leadership =>
-  new Leadership({
-    store,
-    log: log.connect(host),
-    host,
-    hardwareId: HARDWARE_ID,
-    hardware: HARDWARE,
-    termMs: 10_000,
-    pollMs: 200,
-    bootMs: () => log.now,
-  });
 
 describe("the status of a pair", () => {
   test("is null for a host that is alone", async () => {

@@ -1,0 +1,90 @@
+import type { HandOverFault } from "../../faults/fault-types.ts";
+import type { HostRow, SharedLog } from "../../store/log/shared-log.ts";
+
+/** Clocks that differ more would move the time of the appliance at a change of the leader. */
+const MAX_SKEW_MS = 10_000;
+/** A host reports every two seconds. */
+const SILENT_MS = 6_000;
+/** A host that follows reads the log several times in this time. */
+const MAX_LAG_MS = 3_000;
+
+/** How long only the heir may lead after a hand-over. */
+export const HEIR_MS = 5_000;
+/** How often it is looked whether the heir leads. */
+const WAIT_MS = 50;
+
+/** How far the log had come at a time of the boot clock. */
+interface Progress {
+  readonly at: number;
+  readonly seq: number;
+}
+
+/** How far this host was in the last seconds, to judge how far another one is behind. */
+export class RecentProgress {
+  #readings: Progress[] = [];
+
+  add(reading: Progress): void {
+    const last = this.#readings.at(-1);
+    if (last !== undefined && reading.at - last.at < 100) return;
+    this.#readings.push(reading);
+    const oldest = reading.at - SILENT_MS - MAX_LAG_MS - 1_000;
+    if ((this.#readings[0]?.at ?? oldest) < oldest) {
+      this.#readings = this.#readings.filter(({ at }) => at >= oldest);
+    }
+  }
+
+  /** The line that was the last one at that time; 0: it is not known. */
+  seqAt(time: number): number {
+    return this.#readings.findLast(({ at }) => at <= time)?.seq ?? 0;
+  }
+}
+
+interface HandOverFacts {
+  readonly host: string;
+  /** The hosts that were admitted. */
+  readonly members: readonly string[];
+  readonly hosts: readonly HostRow[];
+  readonly progress: RecentProgress;
+  /** When the rows were read, by the boot clock. */
+  readonly readAt: number;
+}
+
+/** Which host can take over now, or why none can. */
+export function chooseHeir(facts: HandOverFacts): { readonly heir: string } | HandOverFault {
+  const { host, members, hosts, progress, readAt } = facts;
+  const leader = hosts.find((row) => row.host === host);
+  const heir = members.find((name) => name !== host);
+  if (heir === undefined) return { code: "hand_over_refused", reason: "alone", host: null };
+  const other = hosts.find((row) => row.host === heir);
+  const refuse = (reason: HandOverFault["reason"]): HandOverFault => ({
+    code: "hand_over_refused",
+    reason,
+    host: heir,
+  });
+  if (other === undefined || other.ageMs > SILENT_MS) return refuse("silent");
+  if (other.head.seq < progress.seqAt(readAt - other.ageMs - MAX_LAG_MS)) return refuse("behind");
+  const skew = Math.abs(other.clockAheadMs - (leader?.clockAheadMs ?? 0));
+  if (skew > MAX_SKEW_MS) return refuse("skew");
+  return { heir };
+}
+
+interface WaitOptions {
+  readonly log: SharedLog;
+  readonly bootMs: () => number;
+}
+
+/** Whether the heir leads before its time is over; `end` is the last line of the leader before. */
+export async function waitForHeir(
+  { log, bootMs }: WaitOptions,
+  heir: string,
+  end: number,
+): Promise<boolean> {
+  const deadline = bootMs() + HEIR_MS;
+  while (bootMs() < deadline) {
+    const row = await log.readLeader().catch(() => null);
+    // Its first line is in the log: it answers.
+    if (row?.holder === heir && row.seq > end) return true;
+    await Bun.sleep(WAIT_MS);
+  }
+  return false;
+}

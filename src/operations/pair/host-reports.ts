@@ -1,0 +1,89 @@
+import { log } from "../../platform/log.ts";
+import {
+  LogUnavailable,
+  type DatabaseReport,
+  type HostLog,
+  type HostReport,
+  type HostRow,
+} from "../../store/log/shared-log.ts";
+
+const REPORT_MS = 2_000;
+const DATABASE_MS = 30_000;
+
+interface HostReportsOptions {
+  readonly log: HostLog;
+  readonly describeHost: () => HostReport;
+  /** Milliseconds of a clock that never jumps, and that continues while the machine sleeps. */
+  readonly bootMs: () => number;
+}
+
+/**
+ * Says every few seconds what this host has, and reads what the other one says, and the state of
+ * the database. It does not decide which host leads: a late report delays nothing.
+ */
+export class HostReports {
+  readonly #options: HostReportsOptions;
+  #hosts: readonly HostRow[] = [];
+  #readAt = 0;
+  #database: DatabaseReport | null = null;
+  #databaseReadAt = -Infinity;
+  #timer: Timer | null = null;
+  #isStopped = false;
+  #current: Promise<void> = Promise.resolve();
+
+  constructor(options: HostReportsOptions) {
+    this.#options = options;
+  }
+
+  /** The hosts as the log had them, with their age now. */
+  get hosts(): readonly HostRow[] {
+    const passed = Math.max(0, this.#options.bootMs() - this.#readAt);
+    return this.#hosts.map((row) => ({ ...row, ageMs: row.ageMs + passed }));
+  }
+
+  /** Null: it was not read yet. */
+  get database(): DatabaseReport | null {
+    return this.#database;
+  }
+
+  start(): void {
+    this.#schedule(0);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer ?? undefined);
+    await this.#current;
+  }
+
+  /** Reports this host, and reads the others. Rejects if the log cannot be used. */
+  async refresh(): Promise<readonly HostRow[]> {
+    const { log: shared, describeHost, bootMs } = this.#options;
+    await shared.reportHost(describeHost());
+    this.#hosts = await shared.readHosts();
+    this.#readAt = bootMs();
+    return this.#hosts;
+  }
+
+  #schedule(delay: number): void {
+    if (this.#isStopped) return;
+    this.#timer = setTimeout(() => {
+      this.#current = this.#report().finally(() => this.#schedule(REPORT_MS));
+    }, delay);
+    this.#timer.unref();
+  }
+
+  async #report(): Promise<void> {
+    const { log: shared, bootMs } = this.#options;
+    try {
+      await this.refresh();
+      if (bootMs() - this.#databaseReadAt < DATABASE_MS) return;
+      this.#database = await shared.readDatabase();
+      this.#databaseReadAt = bootMs();
+    } catch (error) {
+      // The leadership says that the log cannot be reached.
+      if (error instanceof LogUnavailable) return;
+      log.error("could not report this host to the log of the pair", { error });
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import type { HardwareDigest } from "../../domain/hardware-digest.ts";
+import type { DatabaseReport, HostLog, HostRow } from "../../store/log/shared-log.ts";
+import type { Store } from "../../store/store.ts";
+
+export interface LeadershipOptions {
+  readonly store: Pick<Store, "follow" | "lead" | "stopLeading" | "status" | "peek">;
+  readonly log: HostLog;
+  readonly host: string;
+  readonly hardwareId: string;
+  readonly hardware: readonly HardwareDigest[];
+  /** Where clients reach this host; null: not known. */
+  readonly url: string | null;
+  readonly version: string;
+  /** How long the leader may answer after its last renewal; another host waits as long. */
+  readonly termMs: number;
+  readonly pollMs: number;
+  /** Milliseconds of a clock that never jumps, and that continues while the machine sleeps. */
+  readonly bootMs: () => number;
+  readonly systemTime: () => number;
+}
+
+/** What this host is in the pair. */
+export type Role =
+  | { readonly role: "leader"; readonly epoch: number }
+  /** `url`: where clients reach the leader; null: it is not known. */
+  | { readonly role: "standby"; readonly leader: string | null; readonly url: string | null };
+
+/** What the last readings of the log showed. */
+export interface LeadershipStatus {
+  readonly host: string;
+  readonly role: "leader" | "standby";
+  readonly mayAnswer: boolean;
+  /** Null: the log was not read yet. */
+  readonly epoch: number | null;
+  /** The host that leads; null: none does, or it is not known. */
+  readonly leader: string | null;
+  readonly leaderUrl: string | null;
+  /** Why this host can neither lead nor follow; null: it can. */
+  readonly problem: string | null;
+  readonly hosts: readonly HostRow[];
+  readonly database: DatabaseReport | null;
+}
+
+/** What is done when this host begins to lead, and when it stops. */
+export interface LeadershipListener {
+  /** Before the first reply. If it fails, this host does not lead. */
+  readonly begin?: () => Promise<void>;
+  /** From now on nothing may be answered. Also called if `begin` failed. */
+  readonly end?: () => void;
+}
