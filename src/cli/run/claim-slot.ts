@@ -1,5 +1,11 @@
 import { SECOND } from "../../domain/time.ts";
-import type { LicenseClient, Refused, Slot, Unanswered } from "./license-client.ts";
+import {
+  TAKEOVER_TIME,
+  type LicenseClient,
+  type Refused,
+  type Slot,
+  type Unanswered,
+} from "./license-client.ts";
 import { pause, withJitter } from "./pause.ts";
 import { RunFailure } from "./run-failure.ts";
 
@@ -26,7 +32,8 @@ const MAX_PAUSE = 15 * SECOND;
  */
 export async function claimSlot(client: LicenseClient, options: ClaimOptions): Promise<Slot> {
   const { product, wait, secondsPerCall, signal, report } = options;
-  const deadline = performance.now() + wait;
+  const startedAt = performance.now();
+  const deadline = startedAt + wait;
   let isReached = false;
   let failures = 0;
   for (;;) {
@@ -39,11 +46,13 @@ export async function claimSlot(client: LicenseClient, options: ClaimOptions): P
     const answeredAt = performance.now();
     const hasEnded = answeredAt >= deadline;
     if (outcome.kind === "unanswered") {
-      if (hasEnded) throw noServer(outcome);
+      // A takeover is waited for in any case: it is no reason to fail a job.
+      const end = outcome.isTakeover ? Math.max(deadline, startedAt + TAKEOVER_TIME) : deadline;
+      if (answeredAt >= end) throw noServer(outcome);
       isReached = false;
       failures += 1;
       report(`waiting for a server: ${outcome.reasons.join("; ")}`);
-      await pause(Math.min(backoff(failures), deadline - answeredAt), signal);
+      await pause(Math.min(backoff(failures), end - answeredAt), signal);
       continue;
     }
     if (!CAN_BE_WAITED_FOR.has(outcome.code)) throw refused(outcome);

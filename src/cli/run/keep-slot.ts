@@ -1,6 +1,6 @@
 import { SECOND } from "../../domain/time.ts";
 import { backoff, formatClock } from "./claim-slot.ts";
-import type { LicenseClient, Slot } from "./license-client.ts";
+import { TAKEOVER_TIME, type LicenseClient, type Slot } from "./license-client.ts";
 import { pause, withJitter } from "./pause.ts";
 
 export interface KeeperEvents {
@@ -13,6 +13,7 @@ export interface KeeperEvents {
 /** How long to wait for the reply of a heartbeat when the command has ended. */
 const LAST_REPLY_TIME = 2 * SECOND;
 const RELEASE_TIME = 5 * SECOND;
+const MAX_RELEASE_PAUSE = SECOND;
 const MAX_REGAIN_PAUSE = 15 * SECOND;
 
 /** Renews a slot until it is released, also after the server was away or the slot was lost. */
@@ -29,6 +30,8 @@ export class SlotKeeper {
   #isLost = false;
   #isStopping = false;
   #failures = 0;
+  #failingSince = 0;
+  #isFailureNoted = false;
 
   constructor(client: LicenseClient, slot: Slot, canQueue: boolean, events: KeeperEvents) {
     this.#client = client;
@@ -44,17 +47,24 @@ export class SlotKeeper {
     this.#wake.abort();
   }
 
-  /** Gives the slot back, in a few seconds at most; false: no server confirmed it. */
+  /**
+   * Gives the slot back, in a few seconds, or when a takeover has ended; false: no server confirmed
+   * it.
+   */
   async release(): Promise<boolean> {
     const callEnd = setTimeout(() => this.#stop.abort(), LAST_REPLY_TIME);
     this.#isStopping = true;
     this.#wake.abort();
     await this.#running;
     clearTimeout(callEnd);
-    const deadline = AbortSignal.timeout(RELEASE_TIME);
-    for (let attempt = 1; !deadline.aborted; attempt += 1) {
-      if (await this.#client.unregister(deadline)) return true;
-      await pause(withJitter(attempt * 300), deadline).catch(() => {});
+    const startedAt = performance.now();
+    let limit = RELEASE_TIME;
+    for (let attempt = 1; performance.now() - startedAt < limit; attempt += 1) {
+      const deadline = AbortSignal.timeout(limit - (performance.now() - startedAt));
+      const outcome = await this.#client.unregister(deadline);
+      if (outcome === "released") return true;
+      if (outcome === "takeover") limit = TAKEOVER_TIME;
+      await pause(withJitter(Math.min(attempt * 300, MAX_RELEASE_PAUSE)), deadline).catch(() => {});
     }
     return false;
   }
@@ -94,6 +104,7 @@ export class SlotKeeper {
       this.#slot = outcome.slot;
       this.#heldUntil = sentAt + outcome.slot.timeout;
       this.#isLost = false;
+      this.#isFailureNoted = false;
       this.#failures = 0;
       return withJitter(outcome.slot.timeout / 3);
     }
@@ -105,12 +116,17 @@ export class SlotKeeper {
       outcome.kind === "refused"
         ? `${outcome.server} refused: ${outcome.message} (${outcome.code})`
         : outcome.reasons.join("; ");
-    return this.#retryLater(reason);
+    const isTakeover = outcome.kind === "unanswered" && outcome.isTakeover;
+    return this.#retryLater(reason, sentAt, isTakeover);
   }
 
-  #retryLater(reason: string): number {
+  #retryLater(reason: string, sentAt: number, isTakeover: boolean): number {
+    if (this.#failures === 0) this.#failingSince = sentAt;
     this.#failures += 1;
-    if (this.#failures === 1 && !this.#isLost) {
+    // A takeover ends by itself, long before the slot does.
+    const isExpected = isTakeover && performance.now() - this.#failingSince < TAKEOVER_TIME;
+    if (!isExpected && !this.#isFailureNoted && !this.#isLost) {
+      this.#isFailureNoted = true;
       this.#events.note(`the slot cannot be renewed: ${reason}; it is kept until ${this.end}`);
     }
     const remaining = this.#heldUntil - performance.now();
@@ -124,7 +140,7 @@ export class SlotKeeper {
     const wasTakenAnew = slot.server === server && slot.registeredAt !== registeredAt;
     if (this.#isLost) this.#events.note("a slot is held again");
     else if (wasTakenAnew) this.#events.note("the slot was released, and has been taken again");
-    else if (this.#failures > 0) this.#events.note("the slot is renewed again");
+    else if (this.#isFailureNoted) this.#events.note("the slot is renewed again");
   }
 
   #lose(reason: string): void {

@@ -37,9 +37,21 @@ export interface Unanswered {
   readonly kind: "unanswered";
   /** One reason for each server. */
   readonly reasons: readonly string[];
+  /** A host of a pair is on standby: it, or the other one, answers soon. */
+  readonly isTakeover: boolean;
+}
+
+/** A server did not answer, or cannot decide now. */
+interface Undecided {
+  readonly kind: "undecided";
+  readonly reason: string;
+  readonly isStandby: boolean;
 }
 
 export type ClaimOutcome = { readonly kind: "granted"; readonly slot: Slot } | Refused | Unanswered;
+
+/** Whether a server confirmed that the slot is free; in a takeover, it is worth another try. */
+export type ReleaseOutcome = "released" | "takeover" | "unconfirmed";
 
 export interface ClientOptions {
   readonly servers: readonly string[];
@@ -54,6 +66,10 @@ export interface ClientOptions {
 
 /** How long a server may take to answer, besides the time that the request waits. */
 const ANSWER_TIME = 15 * SECOND;
+/** When the slot is given back: the command has ended, and the user waits. */
+const RELEASE_ANSWER_TIME = 3 * SECOND;
+/** A host of a pair that fails is replaced in less than this. */
+export const TAKEOVER_TIME = 30 * SECOND;
 
 interface CallInit extends Omit<RequestInit, "headers"> {
   readonly headers: Readonly<Record<string, string>>;
@@ -71,44 +87,63 @@ export class LicenseClient {
 
   /** Takes a slot, or renews it. `wait` is sent as `Prefer`, in seconds; null: not sent. */
   async register(wait: number | null, signal: AbortSignal): Promise<ClaimOutcome> {
-    const { servers } = this.#options;
     const reasons: string[] = [];
-    for (let tried = 0; tried < servers.length; tried += 1) {
-      const index = (this.#current + tried) % servers.length;
-      const server = servers[index] ?? "";
+    let isTakeover = false;
+    for (const [index, server] of this.#serversInTurn()) {
       // A server that was not reached yet must not hold the call while others could answer.
-      const seconds = tried === 0 ? wait : wait && 0;
+      const seconds = index === this.#current ? wait : wait && 0;
       const outcome = await this.#registerAt(server, seconds, signal);
-      if (typeof outcome !== "string") {
+      if (outcome.kind !== "undecided") {
         this.#current = index;
         return outcome;
       }
-      reasons.push(`${server} ${outcome}`);
+      isTakeover ||= outcome.isStandby;
+      reasons.push(`${server} ${outcome.reason}`);
       signal.throwIfAborted();
     }
-    return { kind: "unanswered", reasons };
+    return { kind: "unanswered", reasons, isTakeover };
   }
 
-  /** Gives the slot and the place in the queue back; false: the server did not confirm it. */
-  async unregister(signal: AbortSignal): Promise<boolean> {
-    const server = this.#options.servers[this.#current] ?? "";
+  /** Gives the slot and the place in the queue back. */
+  async unregister(signal: AbortSignal): Promise<ReleaseOutcome> {
+    let isTakeover = false;
+    for (const [index, server] of this.#serversInTurn()) {
+      const reply = await this.#unregisterAt(server, signal);
+      if (reply === "ok") {
+        this.#current = index;
+        return "released";
+      }
+      // Of another server than the last one, it does not say that the slot is free there.
+      if (reply === "user_not_registered" && index === this.#current) return "released";
+      isTakeover ||= reply === "standby";
+    }
+    return isTakeover ? "takeover" : "unconfirmed";
+  }
+
+  /** All servers, first the one that answered last. */
+  #serversInTurn(): (readonly [index: number, server: string])[] {
+    const entries = [...this.#options.servers.entries()];
+    return [...entries.slice(this.#current), ...entries.slice(0, this.#current)];
+  }
+
+  /** "ok", the code of a refusal, or null: it did not answer. */
+  async #unregisterAt(server: string, signal: AbortSignal): Promise<string | null> {
     const { user = "", product = "", license_id: id } = this.#options.fields;
     const body = { user, product, ...(id !== undefined && { license_id: id }) };
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(RELEASE_ANSWER_TIME)]);
     try {
-      const response = await this.#send(server, "unregister", body, {}, signal);
-      if (response.ok) return true;
-      return readMember(await readJson(response), "code") === "user_not_registered";
+      const response = await this.#send(server, "unregister", body, {}, limit);
+      return response.ok ? "ok" : String(readMember(await readJson(response), "code"));
     } catch {
-      return false;
+      return null;
     }
   }
 
-  /** The outcome, or why the server cannot decide. */
   async #registerAt(
     server: string,
     wait: number | null,
     signal: AbortSignal,
-  ): Promise<Exclude<ClaimOutcome, Unanswered> | string> {
+  ): Promise<Exclude<ClaimOutcome, Unanswered> | Undecided> {
     try {
       const headers = wait === null ? {} : { prefer: `wait=${wait}` };
       const limit = AbortSignal.timeout(ANSWER_TIME + (wait ?? 0) * SECOND);
@@ -122,7 +157,7 @@ export class LicenseClient {
       );
       return readOutcome(server, response, await readJson(response));
     } catch (error) {
-      return `does not answer: ${describeNetworkError(error)}`;
+      return undecided(`does not answer: ${describeNetworkError(error)}`);
     }
   }
 
@@ -200,6 +235,12 @@ const NETWORK_ERRORS: Readonly<Record<string, string>> = {
   ENOTFOUND: "unknown host name",
 };
 
+const undecided = (reason: string, isStandby = false): Undecided => ({
+  kind: "undecided",
+  reason,
+  isStandby,
+});
+
 /** Replies after which another server, or the same one later, may decide. */
 const isUndecided = (status: number, code: unknown): boolean =>
   status >= 500 || status === 429 || code === "moved_away";
@@ -208,7 +249,7 @@ function readOutcome(
   server: string,
   { status, headers }: Response,
   reply: unknown,
-): Exclude<ClaimOutcome, Unanswered> | string {
+): Exclude<ClaimOutcome, Unanswered> | Undecided {
   const timeout = Number(readMember(reply, "floating_timeout")) * MINUTE;
   if (status === 200 && timeout > 0) {
     return {
@@ -223,9 +264,10 @@ function readOutcome(
     };
   }
   const code = readMember(reply, "code");
-  if (typeof code !== "string") return `is not a Berth server: it answers ${status}`;
+  if (typeof code !== "string") return undecided(`is not a Berth server: it answers ${status}`);
   const message = String(readMember(reply, "message"));
-  if (isUndecided(status, code)) return `answers ${status}: ${message}`;
+  if (isUndecided(status, code))
+    return undecided(`answers ${status}: ${message}`, code === "standby");
   const hint = readMember(reply, "hint");
   const seconds = Number(headers.get("retry-after") ?? Number.NaN);
   return {
