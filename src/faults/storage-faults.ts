@@ -13,6 +13,12 @@ type StorageCode =
   | UnknownBackupFault["code"]
   | Exclude<MaintenanceFault["code"], RequestFault["code"]>;
 
+const SHARED_FILE_TEXTS: Readonly<Record<string, string>> = {
+  access: "tokens, users and sessions",
+  keys: "the keys",
+  settings: "the edited settings",
+};
+
 /** The disk, the audit log, and the work of maintenance. */
 export const STORAGE_FAULTS: FaultRows<StorageCode> = {
   storage_full: {
@@ -31,12 +37,34 @@ export const STORAGE_FAULTS: FaultRows<StorageCode> = {
   standby: {
     status: 503,
     message: () => "this host is on standby: another host of the pair answers; call that one",
-    hint: "berth pair status shows which host leads",
+    commandLineMessage: ({ leader }) =>
+      leader === undefined
+        ? "this host is on standby, and it is not known which host of the pair leads"
+        : `this host is on standby: host ${leader} leads the pair`,
+    hint: ({ leader }) =>
+      leader === undefined
+        ? "berth pair status shows both hosts"
+        : `run the command on host ${leader}; berth pair status shows both hosts`,
   },
   log_unavailable: {
     status: 503,
     message: () => "the database of the pair cannot be reached: the outcome is unknown; try again",
     hint: "check the database; berth pair status shows details",
+  },
+  pair_read_only: {
+    status: 409,
+    message: ({ leader }) =>
+      `this folder belongs to a pair that host ${leader} led last: without the log of the pair, it can only be read`,
+    hint: ({ leader }) =>
+      `start the server of this host, and run the command on the host that leads: ${leader}, or as berth pair status says`,
+    sample: { leader: "alpha" },
+  },
+  shared_file_too_large: {
+    status: 409,
+    message: ({ file, bytes }) =>
+      `nothing was changed: the file with ${SHARED_FILE_TEXTS[file] ?? file} would be larger than ${bytes} bytes, which a pair cannot copy`,
+    hint: "remove tokens, users and sessions that are not used: berth admin user list shows them",
+    sample: { file: "access", bytes: 4_194_304 },
   },
   audit_log_damaged: {
     status: 503,

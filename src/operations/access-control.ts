@@ -8,40 +8,25 @@ import { PasswordHasher } from "../platform/crypto/passwords.ts";
 import { TaskQueue } from "../platform/schedule/task-queue.ts";
 import { errorCode } from "../platform/files/system-error.ts";
 import { log } from "../platform/log.ts";
-import type { AccessFile, AccessList } from "../store/secrets/access-file.ts";
+import { FolderRefused } from "../store/folder/refusal.ts";
+import {
+  encodeAccessList,
+  parseAccessList,
+  type AccessFile,
+  type AccessList,
+} from "../store/secrets/access-file.ts";
 import { toStorageFault, type StorageFault } from "../store/journal/storage-fault.ts";
 import type { Store } from "../store/store.ts";
 import { hasAdminCredential, hashToken, type AccessView } from "./access/access-list.ts";
+import type { AccessResult, CreatedToken, Login, StartedSession } from "./access/access-results.ts";
 import { ownerKey, type Actor, type Role, type TokenRole, type UserRole } from "./access/actor.ts";
 import { Credentials } from "./access/credentials.ts";
 import { createSecret } from "./access/digest-map.ts";
 import { LoginRateLimiter } from "./login-rate-limiter.ts";
+import { commitRecorded, LOCAL_PUBLISHER, type FilePublisher } from "./pair/file-publisher.ts";
+import type { SharedFile } from "./pair/shared-files.ts";
 
-export type { Actor, Role, TokenRole, UserRole };
-
-export type AccessResult<T> = Promise<Result<T, Fault | StorageFault | AccessFault>>;
-
-export interface CreatedToken {
-  readonly name: string;
-  /** Shown only now; only its digest is stored. */
-  readonly token: string;
-  readonly role: TokenRole;
-  readonly endsAt: number | null;
-}
-
-export interface StartedSession {
-  readonly id: string;
-  readonly name: string;
-  readonly role: Role;
-  /** Sent only now; only its digest is stored. */
-  readonly token: string;
-  readonly endsAt: number;
-}
-
-export interface Login {
-  readonly actor: Actor;
-  readonly token: string;
-}
+export type { AccessResult, Actor, CreatedToken, Login, Role, StartedSession, TokenRole, UserRole };
 
 /**
  * Credentials: tokens for programs and operators, passwords for people, who log in to get a token
@@ -54,17 +39,33 @@ export class AccessControl {
   readonly #now: () => number;
   readonly #passwords = new PasswordHasher();
   readonly #loginLimiter = new LoginRateLimiter();
-  readonly #credentials: Credentials;
+  readonly #publisher: FilePublisher;
   readonly #changes = new TaskQueue();
+  #credentials: Credentials;
   /** Something in memory differs from the file, because it could not be written. */
   #isUnsaved = false;
 
-  constructor(store: Store, file: AccessFile, now: () => number) {
+  constructor(store: Store, file: AccessFile, now: () => number, publisher = LOCAL_PUBLISHER) {
     this.#store = store;
     this.#file = file;
     this.#now = now;
+    this.#publisher = publisher;
     this.#credentials = new Credentials(file.read());
   }
+
+  /** In a pair: both hosts have the same tokens, users and sessions, but not the logins. */
+  readonly sharedFile: SharedFile = {
+    exclusively: (task) => this.#changes.run(task),
+    read: async () => this.#encode(this.#credentials.list),
+    replace: async (content) => {
+      const list = parseAccessList(content);
+      if (list === null) throw new FolderRefused("the access list has an unknown form", "");
+      // First: a revoked token must not be valid because the disk is full.
+      this.#credentials = new Credentials(list);
+      this.#isUnsaved = false;
+      await this.#file.replace(content);
+    },
+  };
 
   /** True: administration requires a credential, also on the machine itself. */
   isClaimed(): boolean {
@@ -94,7 +95,7 @@ export class AccessControl {
    * one. Called at the start, and after the clock was set back.
    */
   async persistExpiries(): Promise<void> {
-    if (this.#credentials.endExpired(this.#now())) void this.#save();
+    if (this.#credentials.endExpired(this.#now()) || this.#isUnsaved) void this.#save();
     // Waits for all changes before.
     await this.#changes.run(() => {});
   }
@@ -113,20 +114,33 @@ export class AccessControl {
   /** Not in the audit log: no administrator decided this change. */
   #save(): Promise<void> {
     return this.#changes.run(async () => {
+      // The next change, or the stop of the server, writes what could not be saved.
+      this.#isUnsaved = true;
       try {
-        await (await this.#prepare(this.#credentials.list)).commit();
-        this.#isUnsaved = false;
+        const saved = await this.#commit(this.#credentials.list, async () => ok(null));
+        this.#isUnsaved = !saved.ok;
+        // A host on standby gets the list of the host that leads.
+        if (!saved.ok && saved.fault.code !== "standby") throw new Error(saved.fault.code);
       } catch (error) {
-        // The next change, or the stop of the server, writes it to the file.
-        this.#isUnsaved = true;
         log.warn("could not save expiries, sessions and last uses", { error });
       }
     });
   }
 
-  #prepare(list: AccessList) {
+  #encode(list: AccessList): Uint8Array {
+    return encodeAccessList(this.#credentials.contentWith(list));
+  }
+
+  async #commit<F>(
+    list: AccessList,
+    record: () => Promise<Result<unknown, F>>,
+  ): Promise<Result<null, F | StorageFault>> {
+    const content = this.#encode(list);
+    const refusal = this.#publisher.findRefusal(content);
+    if (refusal !== null) return err(refusal);
     this.#credentials.lastUses.markSaved(this.#now());
-    return this.#file.prepare(this.#credentials.contentWith(list));
+    const prepared = await this.#file.prepare(content);
+    return commitRecorded(this.#publisher, { content, prepared, record });
   }
 
   /** Checks a password, and returns a token that is valid for an hour. */
@@ -266,16 +280,12 @@ export class AccessControl {
     command: Omit<ChangeAccess, "type">,
   ): Promise<Result<null, Fault | StorageFault>> {
     try {
-      const prepared = await this.#prepare(list);
-      const recorded = await this.#store.transact({ type: "ChangeAccess", ...command }, () => null);
-      if (!recorded.ok) {
-        prepared.discard();
-        this.#isUnsaved = true;
-        return recorded;
-      }
-      await prepared.commit();
-      this.#credentials.list = list;
-      return ok(null);
+      const saved = await this.#commit(list, () =>
+        this.#store.transact({ type: "ChangeAccess", ...command }, () => null),
+      );
+      if (saved.ok) this.#credentials.list = list;
+      else this.#isUnsaved = true;
+      return saved;
     } catch (error) {
       if (errorCode(error) === null) throw error;
       log.error("could not save access changes", { error });

@@ -1,8 +1,16 @@
 import type { Fault } from "../domain/fault.ts";
-import { ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
+import { TaskQueue } from "../platform/schedule/task-queue.ts";
 import type { StorageFault } from "../store/journal/storage-fault.ts";
-import type { Credentials as Pair, SealedFile } from "../store/secrets/sealed-file.ts";
+import {
+  encodeCredentials,
+  parseCredentials,
+  type Credentials as Pair,
+  type SealedFile,
+} from "../store/secrets/sealed-file.ts";
 import type { Store } from "../store/store.ts";
+import { LOCAL_PUBLISHER, type FilePublisher } from "./pair/file-publisher.ts";
+import type { SharedFile } from "./pair/shared-files.ts";
 
 type Name = keyof Pair;
 
@@ -14,16 +22,46 @@ export class CloudCredentials {
   readonly #store: Store;
   readonly #sealed: SealedFile;
   readonly #provided: Pair;
+  readonly #publisher: FilePublisher;
+  readonly #changes = new TaskQueue();
 
   /** `provided`: credentials from the service manager, which override stored ones. */
-  constructor(store: Store, sealed: SealedFile, provided: Pair = NO_CREDENTIALS) {
+  constructor(
+    store: Store,
+    sealed: SealedFile,
+    provided: Pair = NO_CREDENTIALS,
+    publisher = LOCAL_PUBLISHER,
+  ) {
     this.#store = store;
     this.#sealed = sealed;
     this.#provided = provided;
+    this.#publisher = publisher;
   }
 
+  /** In a pair: each host encrypts the same keys with its own sealing key. */
+  readonly sharedFile: SharedFile = {
+    exclusively: (task) => this.#changes.run(task),
+    read: async () => {
+      const { apiKey, sharedKey } = await this.#sealed.read();
+      const hasOne = apiKey !== null || sharedKey !== null;
+      return hasOne ? encodeCredentials({ apiKey, sharedKey }) : null;
+    },
+    replace: async (content) => {
+      const pair = parseCredentials(content);
+      if (pair === null) throw new Error("the keys have an unknown form");
+      await this.#sealed.change(pair);
+    },
+  };
+
   /** Sets both in one durable step. The audit log gets only the names of those that changed. */
-  async set(
+  set(
+    keys: { readonly [K in Name]: string | null },
+    peer: string,
+  ): Promise<Result<Name[], Fault | StorageFault>> {
+    return this.#changes.run(() => this.#set(keys, peer));
+  }
+
+  async #set(
     keys: { readonly [K in Name]: string | null },
     peer: string,
   ): Promise<Result<Name[], Fault | StorageFault>> {
@@ -31,14 +69,22 @@ export class CloudCredentials {
     const current = await this.#sealed.read();
     const changed = NAMES.filter((name) => keys[name] !== null && keys[name] !== current[name]);
     if (changed.length === 0) return ok([]);
+    const content = encodeCredentials({
+      apiKey: apiKey ?? current.apiKey,
+      sharedKey: sharedKey ?? current.sharedKey,
+    });
+    const refusal = this.#publisher.findRefusal(content);
+    if (refusal !== null) return err(refusal);
     // Audit log first: it may name a change that then failed, but no change is missing from it.
     const recorded = await this.#store.transact({ type: "SetKeys", changed, peer }, () => null);
     if (!recorded.ok) return recorded;
-    await this.#sealed.change({
-      ...(apiKey !== null && { apiKey }),
-      ...(sharedKey !== null && { sharedKey }),
-    });
-    return ok(changed);
+    const published = await this.#publisher.publish(content, () =>
+      this.#sealed.change({
+        ...(apiKey !== null && { apiKey }),
+        ...(sharedKey !== null && { sharedKey }),
+      }),
+    );
+    return published.ok ? ok(changed) : published;
   }
 
   /** Null unless both are set. */

@@ -4,17 +4,14 @@ import type { Instant } from "../domain/time.ts";
 import type { HardwareComponent } from "../license/hardware.ts";
 import type { PrivateKey } from "../license/keys.ts";
 import { signLease } from "../license/lease.ts";
-import { wallClock, type ApplianceClock } from "../platform/clock.ts";
-import { version } from "../platform/embedded/version.ts";
+import type { ApplianceClock } from "../platform/clock.ts";
 import type { Disk } from "../platform/files/disk.ts";
-import { readBootClock } from "../platform/system/boot-clock.ts";
-import type { HostLog } from "../store/log/shared-log.ts";
 import { FolderChanged } from "../store/folder/folder-changed.ts";
 import type { LockHolder } from "../store/folder/lock.ts";
 import { EditedSettingsFile } from "../store/folder/edited-settings-file.ts";
 import { AccessFile } from "../store/secrets/access-file.ts";
 import { SealedFile } from "../store/secrets/sealed-file.ts";
-import type { LogFolder, StoreObserver, StoreOptions } from "../store/store-options.ts";
+import type { LogFolder, StoreOptions } from "../store/store-options.ts";
 import { Store } from "../store/store.ts";
 import { UsageReader } from "./usage/usage-reader.ts";
 import { Reports } from "./usage/reports.ts";
@@ -25,10 +22,13 @@ import { ApplianceStatus } from "./appliance-status.ts";
 import { AuditBudget } from "./audit-budget.ts";
 import { AuditLogReader } from "./audit-log-reader.ts";
 import { AuditMaintenance } from "./audit-maintenance.ts";
-import { Leadership } from "./pair/leadership.ts";
+import { createLeadership } from "./pair/create-leadership.ts";
+import type { Leadership } from "./pair/leadership.ts";
 import { PairMembership } from "./pair/pair-membership.ts";
-import { openPairLog, type PairLog, type PairOptions } from "./pair/open-log.ts";
+import { openPairLog, refuseWithoutLog, type PairLog, type PairOptions } from "./pair/open-log.ts";
+import { SharedFiles } from "./pair/shared-files.ts";
 import { CloudCredentials } from "./cloud-credentials.ts";
+import { combineObservers } from "./combine-observers.ts";
 import { CommandRunner } from "./command-runner.ts";
 import type { DemandCounts } from "./demand/demand-counts.ts";
 import { Consumption } from "./consumption.ts";
@@ -80,6 +80,7 @@ export interface ApplianceOperations {
   /** Null: this host is alone. */
   readonly leadership: Leadership | null;
   readonly pairMembership: PairMembership;
+  readonly sharedFiles: SharedFiles | null;
   /** Writes what is only in memory, and closes the folder. */
   readonly close: () => Promise<void>;
 }
@@ -160,6 +161,7 @@ export async function wire(
     ...(pair && {
       openLog: async (logFolder: LogFolder) => (opened.log = await openPairLog(pair, logFolder)),
     }),
+    ...(!pair && { findChangeFault: refuseWithoutLog }),
     observer: combineObservers(metrics, sessionLengths, dispatcher),
     disk,
     folder,
@@ -196,13 +198,27 @@ export async function wire(
   metrics.startSampling(() => ({ state: store.peek((state) => state), now: now() }));
   const leadership =
     pair && opened.log ? createLeadership(pair, opened.log, store, identity) : null;
+  const sharedFiles = opened.log && new SharedFiles({ log: opened.log, key: identity.key });
   const sealedFile = new SealedFile(disk, folder, { key: sealingKey });
-  const credentials = new CloudCredentials(store, sealedFile, providedKeys);
+  const credentials = new CloudCredentials(
+    store,
+    sealedFile,
+    providedKeys,
+    sharedFiles?.publisherOf("keys"),
+  );
   const vendorTrust = new VendorTrust(store, identity, builtInTrust);
   if (builtInTrust !== null && leadership === null)
     await vendorTrust.trustVendor(builtInTrust, "build");
   const timekeeping = new Timekeeping(store, clock, identity);
-  const access = new AccessControl(store, accessFile, now);
+  const access = new AccessControl(store, accessFile, now, sharedFiles?.publisherOf("access"));
+  const settingChanges = new SettingChanges(
+    store,
+    new EditedSettingsFile(disk, folder),
+    sharedFiles?.publisherOf("settings"),
+  );
+  // Before all others: nothing is answered with an old access list.
+  if (sharedFiles !== null) leadership?.addListener(sharedFiles);
+  sharedFiles?.add({ access, keys: credentials, settings: settingChanges });
   return {
     store,
     operations: {
@@ -220,7 +236,7 @@ export async function wire(
       hostMove: new HostMove(store, () => commands.recordRefusals()),
       access,
       sharingRules: new SharingRules(store),
-      settingChanges: new SettingChanges(store, new EditedSettingsFile(disk, folder)),
+      settingChanges,
       applianceStatus: new ApplianceStatus(store, folder),
       usage: new UsageReader(store, usageUpdates),
       usageUpdates,
@@ -238,7 +254,11 @@ export async function wire(
       auditMaintenance: new AuditMaintenance(store),
       leadership,
       pairMembership: new PairMembership(store, { host: pair?.host ?? null, leadership }),
+      sharedFiles,
       async close() {
+        await sharedFiles?.stop();
+        // While this host leads: the last uses go to the other one.
+        if (sharedFiles !== null) await access.close();
         await leadership?.stop();
         queue.stop();
         dispatcher.stop();
@@ -252,37 +272,3 @@ export async function wire(
     },
   };
 }
-
-const POLL_MS = 200;
-
-function createLeadership(
-  { host, clientUrl: url, termMs }: PairOptions,
-  log: HostLog,
-  store: Store,
-  identity: Identity,
-): Leadership {
-  const { hardware, hardwareId } = identity.hashHardware();
-  const pollMs = Math.min(POLL_MS, termMs / 10);
-  return new Leadership({
-    store,
-    log,
-    host,
-    hardware,
-    hardwareId,
-    url,
-    version,
-    termMs,
-    pollMs,
-    bootMs: readBootClock,
-    systemTime: wallClock,
-  });
-}
-
-const combineObservers = (...observers: readonly StoreObserver[]): StoreObserver => ({
-  applied(events, state, at) {
-    for (const observer of observers) observer.applied(events, state, at);
-  },
-  durable(events, state) {
-    for (const observer of observers) observer.durable(events, state);
-  },
-});

@@ -1,4 +1,5 @@
 import type { ClockJump } from "../domain/clock/clock-jump-types.ts";
+import type { Command } from "../domain/decide.ts";
 import type { Event } from "../domain/event.ts";
 import type { Fault } from "../domain/fault.ts";
 import type { Pair } from "../domain/pair/pair.ts";
@@ -61,6 +62,8 @@ export interface StoreOptions {
   readonly caps?: () => SlotCaps;
   /** Places in all queues that one address, and one person, may have, as it is now. */
   readonly maxPlacesPerCaller?: () => number;
+  /** Why a command may not change this state; null: it may. Absent: every command may. */
+  readonly findChangeFault?: (state: State, command: Command | null) => StorageFault | null;
   /** Milliseconds of a clock that never jumps; default: that of the process. */
   readonly monotonicMs?: () => number;
   /** How far the system clock is behind the store's time (milliseconds). */

@@ -113,8 +113,9 @@ export class Store {
     view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
     meter: AuditMeter | null = null,
   ): Promise<Result<T, Fault | StorageFault>> {
-    this.#lastFault = this.#journal.fault;
-    if (this.#journal.fault !== null) return Promise.resolve(err(this.#journal.fault));
+    const refusal = this.#journal.fault ?? this.#findChangeFault(command);
+    this.#lastFault = refusal;
+    if (refusal !== null) return Promise.resolve(err(refusal));
     if (this.#format.isOld) return this.#migrateThen(() => this.transact(command, view, meter));
     const context = this.#live.makeContext();
     this.#lastDecisionAt = context.at;
@@ -259,6 +260,11 @@ export class Store {
   /** Runs `work` while no checkpoint runs; the next checkpoint waits for it. */
   pauseCheckpointsDuring<T>(work: () => Promise<T>): Promise<T> {
     return this.#checkpoints.pauseDuring(work);
+  }
+
+  #findChangeFault(command: Command | object): StorageFault | null {
+    const known = "type" in command ? command : null;
+    return this.#options.findChangeFault?.(this.#live.state, known) ?? null;
   }
 
   async #migrateThen<T, F>(

@@ -232,6 +232,7 @@ describe("an internal error", () => {
       const services: Services = {
         leadership: null,
         pairMembership: broken as PairMembership,
+        sharedFiles: null,
         slots: broken as Slots,
         queue: broken as SlotQueue,
         features: broken as Features,

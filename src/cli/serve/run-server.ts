@@ -140,8 +140,9 @@ export async function runServer(options: ServerOptions): Promise<number> {
   const listeners: Listener[] = [];
   try {
     for (const note of applianceStatus.storageStatus().notes) printWarning(note);
-    const { leadership } = appliance;
+    const { leadership, sharedFiles, settingChanges } = appliance;
     if (leadership === null) await beginToAnswer(appliance);
+    settingChanges.onReplace((edited) => live.replaceEdited(edited));
     runningServer.removeLeftovers();
     await prepare?.(appliance);
     const plainListener = servePlain({ ...plain, services, policy });
@@ -159,6 +160,7 @@ export async function runServer(options: ServerOptions): Promise<number> {
     runningServer.backups.start();
     leadership?.addListener({ begin: () => beginToAnswer(appliance) });
     leadership?.start();
+    sharedFiles?.start();
     await ready({ ...services, url, tlsUrl, folder, settings: live.current });
     signals.onReload(tlsListener?.reload ?? nothingToReload);
     manager.notifyReady(`serving on ${url}${tlsUrl === null ? "" : ` and ${tlsUrl}`}`);

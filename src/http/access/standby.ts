@@ -9,6 +9,10 @@ import { callerOf } from "./gate.ts";
 export function refuseOnStandby(leadership: Leadership, request: Request): void {
   if (leadership.mayAnswer() || callerOf(request)?.route?.answersOnStandby === true) return;
   const { role } = leadership;
-  const url = role.role === "standby" ? role.url : null;
-  refuse({ code: "standby", ...(url !== null && { url }) });
+  const { url = null, leader = null } = role.role === "standby" ? role : {};
+  refuse({
+    code: "standby",
+    ...(url !== null && { url }),
+    ...(leader !== null && { leader }),
+  });
 }

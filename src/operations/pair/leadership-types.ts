@@ -44,7 +44,7 @@ export interface LeadershipStatus {
 /** What is done when this host begins to lead, and when it stops. */
 export interface LeadershipListener {
   /** Before the first reply. If it fails, this host does not lead. */
-  readonly begin?: () => Promise<void>;
+  readonly begin?: (epoch: number) => Promise<void>;
   /** From now on nothing may be answered. Also called if `begin` failed. */
   readonly end?: () => void;
 }

@@ -210,7 +210,7 @@ export class Leadership {
     try {
       const led = await store.lead(epoch, { type: "ChangeLeader", epoch, ...names });
       if (!led.ok) return await this.#giveUp(epoch, led.fault);
-      for (const { begin } of this.#listeners) await begin?.();
+      for (const { begin } of this.#listeners) await begin?.(epoch);
     } catch (error) {
       await this.#giveUp(epoch, { code: "internal_error" });
       throw error;

@@ -2,7 +2,7 @@ import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { join } from "node:path";
 import type { Disk } from "../../platform/files/disk.ts";
-import { prepareFile, type PreparedFile } from "../../platform/files/files.ts";
+import { prepareFile, replaceFile, type PreparedFile } from "../../platform/files/files.ts";
 import { FolderRefused } from "./refusal.ts";
 
 /** Not part of a backup: networks and limits belong to the machine, not to its licenses. */
@@ -34,17 +34,30 @@ export class EditedSettingsFile {
    */
   read(): EditedValues {
     const bytes = this.#disk.read(this.path);
-    if (bytes === null) return {};
+    return bytes === null ? {} : this.parse(bytes);
+  }
+
+  /** Throws as `read` does. */
+  parse(bytes: Uint8Array): EditedValues {
     const content = parseEditedSettings(bytes);
     if (content !== null) return content.values;
     throw damagedSettings(this.path, "the settings that were edited on the page cannot be read");
   }
 
-  prepare(values: EditedValues): Promise<PreparedFile> {
-    const content: Static<typeof EditedSettings> = { settings: 1, values };
-    const text = `${JSON.stringify(content, null, 1)}\n`;
-    return prepareFile(this.#disk, this.path, Buffer.from(text));
+  /** `content`: as `encodeEditedSettings` makes it. */
+  prepare(content: Uint8Array): Promise<PreparedFile> {
+    return prepareFile(this.#disk, this.path, content);
   }
+
+  /** The same, at once. */
+  replace(content: Uint8Array): Promise<void> {
+    return replaceFile(this.#disk, this.path, content);
+  }
+}
+
+export function encodeEditedSettings(values: EditedValues): Uint8Array {
+  const content: Static<typeof EditedSettings> = { settings: 1, values };
+  return Buffer.from(`${JSON.stringify(content, null, 1)}\n`);
 }
 
 export const damagedSettings = (path: string, problem: string): FolderRefused =>

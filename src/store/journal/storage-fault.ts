@@ -10,8 +10,23 @@ export type StorageFault =
   | { readonly code: "storage_full"; readonly isFileLimit?: true }
   | { readonly code: "storage_failed"; readonly isFileLimit?: never }
   /** `url`: where clients reach the host that leads; absent: it is not known. */
-  | { readonly code: "standby"; readonly url?: string; readonly isFileLimit?: never }
-  | { readonly code: "log_unavailable"; readonly isFileLimit?: never };
+  | {
+      readonly code: "standby";
+      readonly url?: string;
+      /** The name of that host; absent: it is not known. */
+      readonly leader?: string;
+      readonly isFileLimit?: never;
+    }
+  | { readonly code: "log_unavailable"; readonly isFileLimit?: never }
+  /** The folder of a pair without its log: only the host that leads can make changes. */
+  | { readonly code: "pair_read_only"; readonly leader: string; readonly isFileLimit?: never }
+  /** In a pair: a file that both hosts have would be larger than `bytes`. */
+  | {
+      readonly code: "shared_file_too_large";
+      readonly file: string;
+      readonly bytes: number;
+      readonly isFileLimit?: never;
+    };
 
 export class StorageError extends Error {
   override readonly name = "StorageError";

@@ -2,7 +2,7 @@ import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { join } from "node:path";
 import type { Disk } from "../../platform/files/disk.ts";
-import { prepareFile, type PreparedFile } from "../../platform/files/files.ts";
+import { prepareFile, replaceFile, type PreparedFile } from "../../platform/files/files.ts";
 import { FolderRefused } from "../folder/refusal.ts";
 
 /** Not part of a backup: logins and tokens belong to the machine, not to its licenses. */
@@ -102,13 +102,22 @@ export class AccessFile {
     );
   }
 
-  prepare(list: AccessList): Promise<PreparedFile> {
-    const text = `${JSON.stringify(separateRoles(list), null, 1)}\n`;
-    return prepareFile(this.#disk, this.#path, Buffer.from(text));
+  /** `content`: as `encodeAccessList` makes it. */
+  prepare(content: Uint8Array): Promise<PreparedFile> {
+    return prepareFile(this.#disk, this.#path, content);
+  }
+
+  /** The same, at once. */
+  replace(content: Uint8Array): Promise<void> {
+    return replaceFile(this.#disk, this.#path, content);
   }
 }
 
-function parseAccessList(bytes: Uint8Array): AccessList | null {
+export const encodeAccessList = (list: AccessList): Uint8Array =>
+  Buffer.from(`${JSON.stringify(separateRoles(list), null, 1)}\n`);
+
+/** Null: it is not the content of such a file. */
+export function parseAccessList(bytes: Uint8Array): AccessList | null {
   try {
     const list: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     return Value.Check(StoredList, list) ? joinRoles(list) : null;

@@ -1,5 +1,10 @@
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import {
+  seal as sealBytes,
+  SEALING_KEY_LENGTH,
+  unseal as unsealBytes,
+} from "../../platform/crypto/seal.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { errorCode } from "../../platform/files/system-error.ts";
 import { replaceFile } from "../../platform/files/files.ts";
@@ -30,8 +35,7 @@ export interface SealedFileOptions {
  * The two cloud credentials, encrypted with AES-256-GCM in their own file. A file that cannot be
  * decrypted, for whatever reason, means "not set", and the next change replaces it.
  *
- * Byte 0 is the version, then 12 bytes of nonce, the encrypted JSON, and 16 bytes of tag. Use one
- * object per folder: it queues the changes.
+ * Use one object per folder: it queues the changes.
  */
 export class SealedFile {
   readonly #disk: Disk;
@@ -42,8 +46,10 @@ export class SealedFile {
   #isUncertain = false;
 
   constructor(disk: Disk, folder: string, { key = null }: SealedFileOptions = {}) {
-    if (key !== null && key.length !== KEY_LENGTH) {
-      throw new Error(`a sealing key has ${KEY_LENGTH} bytes, and this one has ${key.length}`);
+    if (key !== null && key.length !== SEALING_KEY_LENGTH) {
+      throw new Error(
+        `a sealing key has ${SEALING_KEY_LENGTH} bytes, and this one has ${key.length}`,
+      );
     }
     this.#disk = disk;
     this.#folder = folder;
@@ -119,13 +125,13 @@ export class SealedFile {
   #readKey(): Uint8Array | null {
     if (this.#externalKey !== null) return this.#externalKey;
     const key = this.#disk.read(join(this.#folder, SEALING_KEY_FILE));
-    return key?.length === KEY_LENGTH ? key : null;
+    return key?.length === SEALING_KEY_LENGTH ? key : null;
   }
 
   async #readOrCreateKey(): Promise<Uint8Array> {
     const key = this.#readKey();
     if (key !== null) return key;
-    const newKey = randomBytes(KEY_LENGTH);
+    const newKey = randomBytes(SEALING_KEY_LENGTH);
     await this.#replace(SEALING_KEY_FILE, newKey);
     return newKey;
   }
@@ -137,45 +143,39 @@ export class SealedFile {
 
 const CREDENTIAL_NAMES = ["apiKey", "sharedKey"] as const;
 
-const VERSION = 1;
-const CIPHER = "aes-256-gcm";
-const KEY_LENGTH = 32;
-const NONCE_LENGTH = 12;
-const TAG_LENGTH = 16;
+/** A file of another version, or another file with the same key, is not accepted. */
+const PURPOSE = SEALED_FILE;
 
-/**
- * Additional authenticated data: a file of another version, or another file with the same key, is
- * not accepted.
- */
-const PURPOSE = Buffer.from(`${String.fromCharCode(VERSION)}berth ${SEALED_FILE}`);
+export const encodeCredentials = ({ apiKey, sharedKey }: Credentials): Uint8Array =>
+  Buffer.from(JSON.stringify({ apiKey, sharedKey }));
 
-function seal(credentials: Credentials, key: Uint8Array): Uint8Array {
-  const nonce = randomBytes(NONCE_LENGTH);
-  const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_LENGTH });
-  cipher.setAAD(PURPOSE);
-  const text = JSON.stringify(credentials);
-  const sealed = [cipher.update(text, "utf8"), cipher.final()];
-  return Buffer.concat([Buffer.of(VERSION), nonce, ...sealed, cipher.getAuthTag()]);
-}
+const seal = (credentials: Credentials, key: Uint8Array): Uint8Array =>
+  sealBytes(encodeCredentials(credentials), key, PURPOSE);
 
 function unseal(bytes: Uint8Array, key: Uint8Array): UnsealedCredentials {
-  const end = bytes.length - TAG_LENGTH;
-  const start = 1 + NONCE_LENGTH;
-  if (end < start) return notSet("unusable", `${SEALED_FILE} is incomplete`);
-  if (bytes[0] !== VERSION) return notSet("unusable", `${SEALED_FILE} has an unknown version`);
+  const content = unsealBytes(bytes, key, PURPOSE);
+  if (content === "incomplete") return notSet("unusable", `${SEALED_FILE} is incomplete`);
+  if (content === "of an unknown version") {
+    return notSet("unusable", `${SEALED_FILE} has an unknown version`);
+  }
+  const credentials = content === "damaged" ? null : parseCredentials(content);
+  return credentials === null
+    ? notSet("unusable", `${SEALED_FILE} was damaged or encrypted with another key`)
+    : { ...credentials, status: "opened", problem: null };
+}
+
+/** Null: it is not what `seal` encrypted. No reason: a parser's message quotes what it read. */
+export function parseCredentials(content: Uint8Array): Credentials | null {
   try {
-    const nonce = bytes.subarray(1, start);
-    const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_LENGTH });
-    decipher.setAAD(PURPOSE);
-    decipher.setAuthTag(bytes.subarray(end));
-    const text = Buffer.concat([decipher.update(bytes.subarray(start, end)), decipher.final()]);
-    const { apiKey, sharedKey } = JSON.parse(text.toString()) as Credentials;
-    return { apiKey, sharedKey, status: "opened", problem: null };
+    const { apiKey, sharedKey } = JSON.parse(Buffer.from(content).toString()) as Credentials;
+    return isValue(apiKey) && isValue(sharedKey) ? { apiKey, sharedKey } : null;
   } catch {
-    // The reason is left out: a parser's message quotes what it read.
-    return notSet("unusable", `${SEALED_FILE} was damaged or encrypted with another key`);
+    return null;
   }
 }
+
+const isValue = (value: unknown): value is string | null =>
+  value === null || typeof value === "string";
 
 const notSet = (status: "absent" | "unusable", problem: string): UnsealedCredentials => ({
   apiKey: null,

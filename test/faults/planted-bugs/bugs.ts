@@ -514,9 +514,9 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "new credentials are acknowledged before they are written",
-    in: "CloudCredentials.set",
-    find: "await this.#sealed.change($keys)",
-    replace: "void this.#sealed.change($keys)",
+    in: "CloudCredentials.#set",
+    find: "() => this.#sealed.change($keys)",
+    replace: "async () => void this.#sealed.change($keys)",
     caughtBy: ["syscalls"],
     tests: 'in scenario "setKeys":',
   },

@@ -3,7 +3,11 @@ import { Value } from "@sinclair/typebox/value";
 import { describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { AccessFile, type AccessList } from "../../../src/store/secrets/access-file.ts";
+import {
+  AccessFile,
+  encodeAccessList,
+  type AccessList,
+} from "../../../src/store/secrets/access-file.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
@@ -42,7 +46,7 @@ async function openFile() {
   const folder = tempFolder();
   const path = join(folder, "access.json");
   const file = new AccessFile(realDisk, folder);
-  const save = async (list: AccessList) => (await file.prepare(list)).commit();
+  const save = (list: AccessList) => file.replace(encodeAccessList(list));
   const readText = () => readFileSync(path, "utf8");
   const writeText = (text: string) => writeFileSync(path, text);
   await save(LIST);
