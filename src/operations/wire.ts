@@ -161,7 +161,7 @@ export async function wire(
     ...(pair && {
       openLog: async (logFolder: LogFolder) => (opened.log = await openPairLog(pair, logFolder)),
     }),
-    ...(!pair && { findChangeFault: refuseWithoutLog }),
+    ...(!pair && { findChangeFault: refuseWithoutLog() }),
     observer: combineObservers(metrics, sessionLengths, dispatcher),
     disk,
     folder,

@@ -1,13 +1,10 @@
-import type { Command } from "../../domain/decide.ts";
-import type { State } from "../../domain/state.ts";
 import { readFileSync } from "node:fs";
 import { messageOfError } from "../../platform/error-message.ts";
 import { FolderRefused } from "../../store/folder/refusal.ts";
 import type { LogUrl } from "../../store/log/postgres/log-url.ts";
 import { openPostgresLog } from "../../store/log/postgres/open-log.ts";
-import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { HostLog } from "../../store/log/shared-log.ts";
-import type { LogFolder } from "../../store/store-options.ts";
+import type { LogFolder, StoreOptions } from "../../store/store-options.ts";
 
 export { parseLogUrl, type LogUrl } from "../../store/log/postgres/log-url.ts";
 
@@ -64,7 +61,12 @@ function readPassword(path: string): string {
  * For a folder that is opened without the log of its pair: no change may get into its journal that
  * the log does not have. Only the end of the pair may, because then the log is gone.
  */
-export const refuseWithoutLog = ({ pair }: State, command: Command | null): StorageFault | null =>
-  pair === null || command?.type === "LeavePair"
-    ? null
-    : { code: "pair_read_only", leader: pair.leader };
+export function refuseWithoutLog(): NonNullable<StoreOptions["findChangeFault"]> {
+  let wasPair: boolean | null = null;
+  return ({ pair }, command) => {
+    // The pair that a command forms has no log yet.
+    wasPair ??= pair !== null;
+    if (!wasPair || pair === null || command?.type === "LeavePair") return null;
+    return { code: "pair_read_only", leader: pair.leader };
+  };
+}
