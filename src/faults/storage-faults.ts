@@ -36,7 +36,10 @@ export const STORAGE_FAULTS: FaultRows<StorageCode> = {
   },
   standby: {
     status: 503,
-    message: () => "this host is on standby: another host of the pair answers; call that one",
+    message: ({ url }) =>
+      url === undefined
+        ? "this host is on standby: another host of the pair answers; call that one"
+        : `this host is on standby: another host of the pair answers at ${url}`,
     commandLineMessage: ({ leader }) =>
       leader === undefined
         ? "this host is on standby, and it is not known which host of the pair leads"

@@ -198,6 +198,7 @@ export async function wire(
   metrics.startSampling(() => ({ state: store.peek((state) => state), now: now() }));
   const leadership =
     pair && opened.log ? createLeadership(pair, opened.log, store, identity) : null;
+  const pairMembership = new PairMembership(store, { host: pair?.host ?? null, leadership });
   const sharedFiles = opened.log && new SharedFiles({ log: opened.log, key: identity.key });
   const sealedFile = new SealedFile(disk, folder, { key: sealingKey });
   const credentials = new CloudCredentials(
@@ -248,12 +249,14 @@ export async function wire(
         identity,
         metrics,
         demand: commands.demandCounts,
+        leadership,
+        pairMembership,
       }),
       grantEstimator,
       auditLog: new AuditLogReader(store),
       auditMaintenance: new AuditMaintenance(store),
       leadership,
-      pairMembership: new PairMembership(store, { host: pair?.host ?? null, leadership }),
+      pairMembership,
       sharedFiles,
       async close() {
         await sharedFiles?.stop();

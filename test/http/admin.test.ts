@@ -55,6 +55,7 @@ describe("GET /api/admin/v1/status", () => {
       checked_at: null,
       certificate: null,
       backups: null,
+      pair: null,
       licenses: [
         {
           license_id: 1,

@@ -32,8 +32,69 @@ const secondsUntil = (metric: string): string =>
 
 const DAY = 86_400;
 
+/** Those of the two hosts of a pair; a host that is alone has none of these metrics. */
+const PAIR_RULES: readonly AlertRule[] = [
+  rule(
+    "BerthPairNoLeader",
+    "critical",
+    "1m",
+    "max by (job) (berth_pair_leader) == 0",
+    "No host of the pair answers",
+    "Applications get no slots. berth pair status on both hosts says why.",
+  ),
+  rule(
+    "BerthPairNotReady",
+    "critical",
+    "1m",
+    "berth_pair_ready == 0",
+    `Berth on ${SERVER} can neither lead nor follow`,
+    "Check the database of the pair, and run berth doctor on that host.",
+  ),
+  rule(
+    "BerthPairHostSilent",
+    "warning",
+    "2m",
+    "berth_pair_other_host_age_seconds > 60 or berth_pair_hosts < 2",
+    `${SERVER} is without the other host of its pair`,
+    "If it fails, no host takes over. Look at the service of the other host.",
+  ),
+  rule(
+    "BerthPairBehind",
+    "warning",
+    "5m",
+    "berth_pair_lines_behind > 10000",
+    "The host on standby is {{ $value }} lines behind",
+    "A takeover would take long. Check the disk and the load of that host.",
+  ),
+  rule(
+    "BerthPairClockSkew",
+    "warning",
+    "5m",
+    "berth_pair_clock_skew_seconds > 2",
+    "The clocks of the pair differ by {{ $value }} seconds",
+    "Above 10 seconds, handing over is refused. Let both hosts use the same NTP server.",
+  ),
+  rule(
+    "BerthPairDatabaseAsync",
+    "warning",
+    "5m",
+    "berth_pair_database_synchronous == 0",
+    "The database of the pair has no strict synchronous standby",
+    "If it fails, acknowledged changes are lost. berth status says what to set.",
+  ),
+  rule(
+    "BerthPairLeaderChanges",
+    "warning",
+    null,
+    "changes(berth_pair_epoch[30m]) > 3",
+    "The leader of the pair changes again and again",
+    "More than three times in half an hour. Check the database and the network to it.",
+  ),
+];
+
 /** The rules assume that the scrape job is called berth. */
 export const ALERT_RULES: readonly AlertRule[] = [
+  ...PAIR_RULES,
   rule(
     "BerthDown",
     "critical",
@@ -192,8 +253,10 @@ export const ALERT_RULES: readonly AlertRule[] = [
     "BerthServerErrors",
     "warning",
     "5m",
+    // A host on standby refuses every request with 503: clients try both hosts.
     "sum by (job, instance) " +
-      '(rate(berth_http_request_duration_seconds_count{status="5xx"}[5m])) > 0.1',
+      '(rate(berth_http_request_duration_seconds_count{status="5xx"}[5m])) > 0.1 ' +
+      "unless on (job, instance) berth_pair_leader == 0",
     `Berth on ${SERVER} answers with server errors`,
     "{{ $value | humanize }} a second. Look at its log: journalctl -u berth.",
   ),

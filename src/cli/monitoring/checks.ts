@@ -148,6 +148,39 @@ const checkClock: Check = (metrics) => {
   return { findings, perfdata: [`clock_offset=${offset}s`] };
 };
 
+/** As the findings of a pair have them. */
+const SILENT_SECONDS = 30;
+const MAX_SKEW_SECONDS = 2;
+const MAX_LINES_BEHIND = 10_000;
+
+/** The other host of a pair, and the database; nothing of a host that is alone. */
+const checkPair: Check = (metrics) => {
+  const isLeader = metrics.find("berth_pair_leader");
+  if (isLeader === null) return { findings: [], perfdata: [] };
+  const findings: CheckFinding[] = [
+    { state: OK, text: isLeader === 1 ? "this host leads" : "this host is on standby" },
+  ];
+  if (metrics.find("berth_pair_ready") === 0) {
+    findings.push({ state: CRITICAL, text: "this host can neither lead nor follow" });
+  }
+  const age = metrics.find("berth_pair_other_host_age_seconds");
+  const skew = metrics.find("berth_pair_clock_skew_seconds") ?? 0;
+  const behind = metrics.find("berth_pair_lines_behind") ?? 0;
+  if (age === null || age > SILENT_SECONDS) {
+    findings.push({ state: WARNING, text: "the other host does not report" });
+  }
+  if (skew > MAX_SKEW_SECONDS) {
+    findings.push({ state: WARNING, text: `the clocks differ by ${Math.round(skew)} seconds` });
+  }
+  if (behind > MAX_LINES_BEHIND) {
+    findings.push({ state: WARNING, text: `the host on standby is ${behind} lines behind` });
+  }
+  if (metrics.find("berth_pair_database_synchronous") === 0) {
+    findings.push({ state: WARNING, text: "the database has no strict synchronous standby" });
+  }
+  return { findings, perfdata: [`pair_behind=${behind};${MAX_LINES_BEHIND};;0`] };
+};
+
 /** The checks by their names, and whether they have limits. */
 export const CHECKS = {
   slots: { run: checkSlots, unit: "percent" },
@@ -157,6 +190,7 @@ export const CHECKS = {
   disk: { run: checkDisk, unit: "MiB" },
   storage: { run: checkStorage, unit: null },
   clock: { run: checkClock, unit: null },
+  pair: { run: checkPair, unit: null },
 } as const satisfies Readonly<Record<string, { run: Check; unit: string | null }>>;
 
 export type CheckName = keyof typeof CHECKS;

@@ -1,4 +1,8 @@
-import { createHealthReport, type HealthSources } from "../../http/reply/health-report.ts";
+import {
+  createHealthReport,
+  createStandbyReport,
+  type HealthSources,
+} from "../../http/reply/health-report.ts";
 import type { Services } from "../../http/services.ts";
 import {
   createProgramChannel,
@@ -36,8 +40,12 @@ const listChannels = ({
   ...(eventSyslog === null ? [] : [createSyslogChannel(eventSyslog)]),
 ];
 
-/** The same findings that the page and `berth status` show. */
+/** The same findings that the page and `berth status` show; on standby those of this host. */
 async function observe(sources: NotificationSources): Promise<Observation | null> {
+  if (sources.leadership?.mayAnswer() === false) {
+    const { findings } = createStandbyReport(sources);
+    return { at: sources.timekeeping.view().now, findings, licenses: [], demandCounts: [] };
+  }
   const storageHealth = sources.applianceStatus.storageHealth();
   const overview = await sources.applianceStatus.read();
   if (!overview.ok) return null;

@@ -1,7 +1,7 @@
 import { SECOND } from "../../domain/time.ts";
 import { checkBackups } from "../../operations/health/backups.ts";
 import { METRICS } from "../../operations/metrics/catalogue.ts";
-import { single } from "../../operations/metrics/metrics-reader.ts";
+import { single } from "../../operations/metrics/single.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { version } from "../../platform/embedded/version.ts";
 import { writeExposition, type ExpositionFormat } from "../../platform/metrics/exposition.ts";

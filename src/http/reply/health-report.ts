@@ -1,6 +1,14 @@
-import { instant } from "../../domain/time.ts";
-import type { ApplianceOverview, StorageHealth } from "../../operations/appliance-status.ts";
-import { assessHealth } from "../../operations/health/assess-health.ts";
+import { instant, type Instant } from "../../domain/time.ts";
+import type {
+  ApplianceOverview,
+  StorageHealth,
+  StorageStatus,
+} from "../../operations/appliance-status.ts";
+import {
+  assessHealth,
+  assessStandby,
+  type HostFacts,
+} from "../../operations/health/assess-health.ts";
 import type { HealthReport } from "../../operations/health/finding.ts";
 import type { Services } from "../services.ts";
 
@@ -13,6 +21,8 @@ export type HealthSources = Pick<
   | "fullCheck"
   | "hostMove"
   | "identity"
+  | "leadership"
+  | "pairMembership"
   | "runningServer"
   | "serverAccess"
   | "siteSettings"
@@ -24,12 +34,50 @@ export type HealthSources = Pick<
 export function createHealthReport(
   sources: HealthSources,
   { kind, now, licenses, statements, sharing, storeStatus }: ApplianceOverview,
-  { warnings, freeBytes }: StorageHealth,
+  storageHealth: StorageHealth,
 ): HealthReport {
+  const { identity } = sources;
+  const host = collectHostFacts(sources, { now, storeStatus, storageHealth });
+  return assessHealth({
+    ...host,
+    clock: sources.timekeeping.view(),
+    licenses: licenses.map((license) => ({
+      ...license,
+      missingHardware: identity.matchHardware(license).missingKinds,
+    })),
+    statements,
+    sharing,
+    movedAwayAt: sources.hostMove.findRetirement()?.at ?? null,
+    tokens: sources.access.list().tokens,
+    // The data of a demo is not needed again.
+    backups: kind === "demo" ? null : host.backups,
+  });
+}
+
+/** The same of a host of a pair that does not answer for the site now. */
+export const createStandbyReport = (sources: HealthSources): HealthReport =>
+  assessStandby(
+    collectHostFacts(sources, {
+      now: sources.timekeeping.view().now,
+      storeStatus: sources.applianceStatus.storageStatus(),
+      storageHealth: sources.applianceStatus.storageHealth(),
+    }),
+  );
+
+interface StorageReading {
+  readonly now: Instant;
+  readonly storeStatus: StorageStatus;
+  readonly storageHealth: StorageHealth;
+}
+
+function collectHostFacts(
+  sources: HealthSources,
+  { now, storeStatus, storageHealth: { warnings, freeBytes } }: StorageReading,
+): HostFacts {
   const { identity, applianceStatus } = sources;
   const { hardware, weak } = identity.hashHardware();
   const certificate = sources.certificate();
-  return assessHealth({
+  return {
     now,
     warningDays: sources.siteSettings().expiryWarningDays,
     storage: {
@@ -40,22 +88,13 @@ export function createHealthReport(
       recoveryNotes: storeStatus.notes,
       auditFinding: sources.auditMaintenance.finding,
     },
-    clock: sources.timekeeping.view(),
-    licenses: licenses.map((license) => ({
-      ...license,
-      missingHardware: identity.matchHardware(license).missingKinds,
-    })),
-    statements,
-    sharing,
     hardware: { isWeak: weak, components: hardware.map(({ kind }) => kind) },
-    movedAwayAt: sources.hostMove.findRetirement()?.at ?? null,
-    tokens: sources.access.list().tokens,
     access: sources.serverAccess(),
     certificateEndsAt: certificate === null ? null : instant(certificate.endsAt),
-    // The data of a demo is not needed again.
-    backups: kind === "demo" ? null : (sources.runningServer?.backups.status() ?? null),
+    backups: sources.runningServer?.backups.status() ?? null,
     notificationFailures: sources.runningServer?.notifier.failures() ?? [],
     usageError: sources.usageUpdates.error,
     fullCheck: sources.fullCheck(),
-  });
+    pair: sources.pairMembership.status(),
+  };
 }

@@ -1,6 +1,7 @@
 import { Type, type Static } from "@sinclair/typebox";
 import type { PairHostStatus, PairStatus } from "../../operations/pair/pair-status.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
+import { FindingReply, PassedCheckReply } from "./findings.ts";
 
 const OrNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) =>
   Type.Union([schema, Type.Null()]);
@@ -34,30 +35,36 @@ const PairDatabase = Type.Object(
   { title: "PairDatabase" },
 );
 
+export const Pair = Type.Object(
+  {
+    host: OrNull(Type.String({ description: "This host; null if no server runs." })),
+    role: Role,
+    epoch: OrNull(Type.Integer({ description: "Raised with each change of the leader." })),
+    leader: OrNull(Type.String()),
+    leader_url: OrNull(Type.String()),
+    problem: OrNull(Type.String({ description: "Why the database cannot be used." })),
+    hosts: Type.Array(PairHost),
+    database: OrNull(PairDatabase),
+  },
+  { title: "Pair" },
+);
+
 export const PairReply = Type.Object(
   {
-    pair: OrNull(
-      Type.Object(
-        {
-          host: OrNull(Type.String({ description: "This host; null if no server runs." })),
-          role: Role,
-          epoch: OrNull(Type.Integer({ description: "Raised with each change of the leader." })),
-          leader: OrNull(Type.String()),
-          leader_url: OrNull(Type.String()),
-          problem: OrNull(Type.String({ description: "Why the database cannot be used." })),
-          hosts: Type.Array(PairHost),
-          database: OrNull(PairDatabase),
-        },
-        { title: "Pair" },
-      ),
+    pair: OrNull(Pair),
+    findings: Type.Optional(
+      Type.Array(FindingReply, {
+        description: "Of this host, if it is on standby; the leader has them in its status.",
+      }),
     ),
+    passed_checks: Type.Optional(Type.Array(PassedCheckReply)),
   },
   { title: "PairReply", description: "Members that are null are not known." },
 );
 
 export type PairReply = Static<typeof PairReply>;
 
-export const pairReply = (status: PairStatus | null): PairReply => ({
+export const pairReply = (status: PairStatus | null): Pick<PairReply, "pair"> => ({
   pair: status && {
     host: status.host,
     role: status.role,

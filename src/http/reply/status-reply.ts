@@ -6,6 +6,7 @@ import type { CertificateView, Services } from "../services.ts";
 import { backupsStatus } from "./backups-status.ts";
 import { reportReply } from "./findings.ts";
 import { createHealthReport, type HealthSources } from "./health-report.ts";
+import { pairReply } from "./pair.ts";
 import { queueStatusReply } from "./queue-reply.ts";
 import type { StatusReply } from "./status.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
@@ -82,6 +83,7 @@ export async function statusReply(
     certificate: certificateReply(sources.certificate()),
     backups: runningServer && backupsStatus(runningServer.backups.status()),
     queue: queueStatusReply(sources.queue.summarize()),
+    ...pairReply(sources.pairMembership.status()),
     rules: rules && { digest: rules.digest, reservations: [...rules.reservations] },
     refusals: refusals.map(({ product, feature, code, count }) => ({
       product,

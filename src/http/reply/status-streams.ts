@@ -129,8 +129,14 @@ const lineOf = (status: StatusReply): Uint8Array =>
 const FREE_SPACE_STEP = 2 ** 27;
 
 /** Everything whose change is sent: not the time, and not what every heartbeat changes. */
-function changeKeyOf({ now: _now, storage, ...status }: StatusReply): string {
+function changeKeyOf({ now: _now, storage, pair, ...status }: StatusReply): string {
   const { seq: _seq, journal_bytes: _bytes, slowest_sync_ms: _slowest, ...shown } = storage;
   const free = Math.round((shown.free_bytes ?? 0) / FREE_SPACE_STEP);
-  return JSON.stringify({ ...status, ...shown, free_bytes: free });
+  return JSON.stringify({ ...status, ...shown, free_bytes: free, pair: pair && pairKeyOf(pair) });
 }
+
+/** Without what changes with each report of a host. */
+const pairKeyOf = ({ hosts, ...pair }: NonNullable<StatusReply["pair"]>) => ({
+  ...pair,
+  hosts: hosts.map(({ name, role, version, url }) => ({ name, role, version, url })),
+});

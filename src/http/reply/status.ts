@@ -1,5 +1,6 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { BackupsStatus } from "./backups-status.ts";
+import { Pair } from "./pair.ts";
 import { DeclaredGap } from "../running-server.ts";
 import { QueueStatusReply } from "./queue.ts";
 import { FindingReply, PassedCheckReply } from "./findings.ts";
@@ -109,6 +110,9 @@ export const StatusReply = Type.Object(
       description: "Scheduled backups; null without a running server.",
     }),
     queue: QueueStatusReply,
+    pair: Type.Union([Pair, Type.Null()], {
+      description: "The hosts of the pair; null: this host is alone.",
+    }),
     rules: Type.Union(
       [
         Type.Object({

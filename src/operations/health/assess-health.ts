@@ -17,7 +17,9 @@ import {
 } from "./finding.ts";
 import type { DeliveryFailure } from "../notifications/delivery-queue.ts";
 import { checkLicenses, type LicenseFacts } from "./licenses.ts";
+import type { PairStatus } from "../pair/pair-status.ts";
 import { checkNotifications } from "./notifications.ts";
+import { checkPair } from "./pair.ts";
 import { checkSharingRules, type SharingFacts } from "./sharing-rules.ts";
 import { checkStatements } from "./statements.ts";
 import { checkStorage, type StorageFacts } from "./storage.ts";
@@ -33,18 +35,10 @@ export interface FullCheck {
   readonly failure: string;
 }
 
-/** All that the server knows about its health. */
-export interface HealthFacts extends WarningTime {
+/** What the server knows about the host that it runs on. */
+export interface HostFacts extends WarningTime {
   readonly storage: StorageFacts;
-  readonly clock: ClockView;
-  readonly licenses: readonly LicenseFacts[];
-  /** Usage statements, by vendor. */
-  readonly statements: readonly StatementStatus[];
-  readonly sharing: SharingFacts;
   readonly hardware: { readonly isWeak: boolean; readonly components: readonly string[] };
-  /** When the appliance was moved to another host; null: it was not. */
-  readonly movedAwayAt: Instant | null;
-  readonly tokens: readonly TokenFacts[];
   /** Null: no server runs, so nothing can be reached. */
   readonly access: ServerAccess | null;
   /** The end of the certificate of the TLS listener; null: there is no such listener. */
@@ -57,17 +51,52 @@ export interface HealthFacts extends WarningTime {
   readonly usageError: string | null;
   /** Null: not since the start of the server. */
   readonly fullCheck: FullCheck | null;
+  /** Null: this host is alone. */
+  readonly pair: PairStatus | null;
+}
+
+/** All that the server knows about its health. */
+export interface HealthFacts extends HostFacts {
+  readonly clock: ClockView;
+  readonly licenses: readonly LicenseFacts[];
+  /** Usage statements, by vendor. */
+  readonly statements: readonly StatementStatus[];
+  readonly sharing: SharingFacts;
+  /** When the appliance was moved to another host; null: it was not. */
+  readonly movedAwayAt: Instant | null;
+  readonly tokens: readonly TokenFacts[];
 }
 
 /** Everything an operator should know, the most severe first, and the checks that passed. */
 export const assessHealth = (facts: HealthFacts): HealthReport =>
   mergeReports([
     checkStorage(facts.storage),
+    checkPair(facts.pair, facts.now),
     ...checkSite(facts),
-    checkNotifications(facts.notificationFailures),
-    checkUsageUpdate(facts.usageError),
-    fullCheckReport(facts),
+    ...checkServer(facts),
   ]);
+
+/** The same of a host on standby: the leader reports what both hosts share. */
+export const assessStandby = (facts: HostFacts): HealthReport =>
+  mergeReports([
+    checkStorage(facts.storage),
+    checkPair(facts.pair, facts.now),
+    ...checkHost(facts),
+    ...checkServer(facts),
+  ]);
+
+const checkServer = (facts: HostFacts): HealthReport[] => [
+  checkNotifications(facts.notificationFailures),
+  checkUsageUpdate(facts.usageError),
+  fullCheckReport(facts),
+];
+
+const checkHost = (facts: HostFacts): HealthReport[] => [
+  checkHardware(facts.hardware),
+  checkCertificate(facts.certificateEndsAt, facts),
+  ...(facts.access === null ? [] : [checkExposures(facts.access)]),
+  ...(facts.backups === null ? [] : [checkBackups(facts.backups, facts.now)]),
+];
 
 /** An appliance that was moved away grants nothing: that is the only finding that matters. */
 function checkSite(facts: HealthFacts): HealthReport[] {
@@ -78,11 +107,8 @@ function checkSite(facts: HealthFacts): HealthReport[] {
     checkLicenses(facts.licenses, facts),
     checkStatements(facts.statements, now),
     checkSharingRules(facts.sharing, facts.access),
-    checkHardware(facts.hardware),
-    checkCertificate(facts.certificateEndsAt, facts),
     checkTokens(facts.tokens, facts),
-    ...(facts.access === null ? [] : [checkExposures(facts.access)]),
-    ...(facts.backups === null ? [] : [checkBackups(facts.backups, now)]),
+    ...checkHost(facts),
   ];
 }
 
@@ -92,7 +118,7 @@ const movedAwayFinding = (at: Instant): Finding =>
     remedy: "Delete the folder once the other host serves it",
   });
 
-function checkHardware({ isWeak, components }: HealthFacts["hardware"]): HealthReport {
+function checkHardware({ isWeak, components }: HostFacts["hardware"]): HealthReport {
   const names = components.join(", ");
   if (!isWeak) {
     return { findings: [], passed: [{ check: "hardware", summary: `Bound to ${names}` }] };
@@ -105,7 +131,7 @@ function checkHardware({ isWeak, components }: HealthFacts["hardware"]): HealthR
 }
 
 /** What only the full check finds; the rest is known now, and may have changed since. */
-function fullCheckReport({ fullCheck }: HealthFacts): HealthReport {
+function fullCheckReport({ fullCheck }: HostFacts): HealthReport {
   if (fullCheck === null) return { findings: [], passed: [] };
   const { report, failure } = fullCheck;
   if (report === null) {

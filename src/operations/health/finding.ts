@@ -53,6 +53,16 @@ export const SERVER_CODES = [
   "backup_failed",
   "backup_overdue",
   "backup_same_disk",
+  "pair_log_unreachable",
+  "pair_cannot_follow",
+  "pair_single_host",
+  "pair_host_silent",
+  "pair_host_behind",
+  "pair_clock_skew",
+  "pair_versions_differ",
+  "pair_database_async",
+  "pair_database_loose",
+  "pair_leader_changed",
   "notification_failed",
   "check_failed",
 ] as const;
@@ -83,6 +93,7 @@ export const INSTALLATION_CODES = [
   "service_unknown",
   "service_restarted",
   "service_disabled",
+  "pair_database_refused",
 ] as const;
 
 export type FindingCode = (typeof SERVER_CODES)[number] | (typeof INSTALLATION_CODES)[number];
@@ -110,6 +121,7 @@ const SERVER_CHECKS = [
   "tokens",
   "exposures",
   "backups",
+  "pair",
 ] as const;
 
 /** A check that found nothing that needs an action. */
@@ -125,7 +137,8 @@ export interface PassedCheck {
     | "port"
     | "firewall"
     | "notifications"
-    | "service";
+    | "service"
+    | "pair_database";
   readonly summary: string;
 }
 

@@ -1,5 +1,5 @@
 import type { AuditFinding } from "../../store/audit/audit-health.ts";
-import type { StorageFault } from "../../store/journal/storage-fault.ts";
+import { isDiskFault, type StorageFault } from "../../store/journal/storage-fault.ts";
 import type { StoreHealth, StoreWarning } from "../../store/store-health.ts";
 import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 import { capitalize, createFinding, type Finding, type HealthReport } from "./finding.ts";
@@ -36,7 +36,7 @@ export function checkStorage(facts: StorageFacts): HealthReport {
 const STORAGE_OK = "Changes are written, and the disk has enough free space";
 
 function faultFindings({ fault, folder }: StorageFacts): Finding[] {
-  if (fault === null) return [];
+  if (fault === null || !isDiskFault(fault)) return [];
   if (fault.isFileLimit === true) {
     return [
       createFinding("file_size_limit", "error", {
@@ -64,8 +64,8 @@ function faultFindings({ fault, folder }: StorageFacts): Finding[] {
 
 /** The fault says the same, and more. */
 const isCoveredByFault = (code: StoreWarning["code"], fault: StorageFault | null): boolean =>
-  fault !== null &&
-  (code === "disk_low" || (code === "file_size_limit" && fault.isFileLimit === true));
+  isDiskFault(fault) &&
+  (code === "disk_low" || (code === "file_size_limit" && fault?.isFileLimit === true));
 
 function warningFindings(
   { code, message }: StoreWarning,
@@ -93,7 +93,7 @@ function warningFindings(
 }
 
 function lowSpaceFindings({ fault, warnings, freeBytes, folder }: StorageFacts): Finding[] {
-  const isKnown = fault !== null || warnings.some(({ code }) => code === "disk_low");
+  const isKnown = isDiskFault(fault) || warnings.some(({ code }) => code === "disk_low");
   if (isKnown || freeBytes === null || freeBytes >= LOW_FREE_BYTES) return [];
   return [
     createFinding("disk_low", "warning", {

@@ -1,4 +1,5 @@
 import type { Metric } from "../../platform/metrics/metric.ts";
+import { PAIR_METRICS } from "./pair-catalogue.ts";
 import { SERVER_METRICS } from "./server-catalogue.ts";
 
 const LICENSE_LABELS = ["product", "license"] as const;
@@ -177,4 +178,5 @@ export const METRICS = {
   },
 
   ...SERVER_METRICS,
+  ...PAIR_METRICS,
 } as const satisfies Readonly<Record<string, Metric>>;

@@ -1,12 +1,17 @@
 import { SECOND } from "../../domain/time.ts";
-import type { MetricFamily, Metric } from "../../platform/metrics/metric.ts";
+import type { MetricFamily } from "../../platform/metrics/metric.ts";
 import { STORE_WARNING_CODES } from "../../store/store-health.ts";
+import { isDiskFault } from "../../store/journal/storage-fault.ts";
 import type { Store } from "../../store/store.ts";
 import type { DemandCounts } from "../demand/demand-counts.ts";
 import type { Identity } from "../identity.ts";
+import type { Leadership } from "../pair/leadership.ts";
+import type { PairMembership } from "../pair/pair-membership.ts";
 import type { ClockView, Timekeeping } from "../timekeeping.ts";
 import type { ApplianceMetrics, MetricsContext } from "./appliance-metrics.ts";
 import { METRICS } from "./catalogue.ts";
+import { pairFamilies } from "./pair-families.ts";
+import { single } from "./single.ts";
 
 const CLOCK_STATES: readonly ClockView["state"][] = ["ok", "behind", "suspect", "ahead"];
 
@@ -16,6 +21,9 @@ interface MetricsSources {
   readonly identity: Identity;
   readonly metrics: ApplianceMetrics;
   readonly demand: DemandCounts;
+  /** Null: this host is alone. */
+  readonly leadership: Pick<Leadership, "mayAnswer"> | null;
+  readonly pairMembership: Pick<PairMembership, "status">;
 }
 
 /** Reads the metrics of an open data folder: licenses, storage and clock. */
@@ -25,13 +33,15 @@ export class MetricsReader {
   readonly #identity: Identity;
   readonly #metrics: ApplianceMetrics;
   readonly #demand: DemandCounts;
+  readonly #pair: Pick<MetricsSources, "leadership" | "pairMembership">;
 
-  constructor({ store, timekeeping, identity, metrics, demand }: MetricsSources) {
+  constructor({ store, timekeeping, identity, metrics, demand, ...pair }: MetricsSources) {
     this.#store = store;
     this.#timekeeping = timekeeping;
     this.#identity = identity;
     this.#metrics = metrics;
     this.#demand = demand;
+    this.#pair = pair;
   }
 
   read(): MetricFamily[] {
@@ -41,10 +51,17 @@ export class MetricsReader {
       isSignedForThisMachine: (license) => this.#identity.matchHardware(license).isMatch,
     };
     return [
-      ...this.#store.peek((state) => this.#metrics.families(state, context, this.#demand)),
+      ...this.#siteFamilies(context),
       ...this.#storageFamilies(),
       ...clockFamilies(clock),
+      ...pairFamilies(this.#pair.pairMembership.status()),
     ];
+  }
+
+  /** Only the leader has them: a sum over both hosts of a pair counts each slot once. */
+  #siteFamilies(context: MetricsContext): MetricFamily[] {
+    if (this.#pair.leadership?.mayAnswer() === false) return [];
+    return this.#store.peek((state) => this.#metrics.families(state, context, this.#demand));
   }
 
   #storageFamilies(): MetricFamily[] {
@@ -58,7 +75,7 @@ export class MetricsReader {
       single(METRICS.checkpointFailing, checkpointError === null ? 0 : 1),
       single(METRICS.diskFree, freeBytes),
       single(METRICS.diskRequired, requiredBytes),
-      single(METRICS.readOnly, fault === null ? 0 : 1),
+      single(METRICS.readOnly, isDiskFault(fault) ? 1 : 0),
       {
         metric: METRICS.warnings,
         samples: STORE_WARNING_CODES.map((code) => ({
@@ -78,9 +95,3 @@ const clockFamilies = ({ state, now, systemTime }: ClockView): MetricFamily[] =>
   single(METRICS.clockOffset, (systemTime - now) / SECOND),
   single(METRICS.serverTime, now / SECOND),
 ];
-
-/** A metric without labels; null: it has no value now. */
-export const single = (metric: Metric, value: number | null): MetricFamily => ({
-  metric,
-  samples: value === null ? [] : [{ labels: [], value }],
-});

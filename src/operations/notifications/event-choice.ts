@@ -4,8 +4,11 @@ import { DEMAND_CODES, type Condition } from "./condition.ts";
 /** The default of the setting `events`: see below. */
 export const DEFAULT_EVENTS = "default";
 
-/** Everything that needs an action, and demand that was not met. */
-const CHOSEN_BY_DEFAULT: readonly string[] = ["error", "warning", ...DEMAND_CODES];
+/** A note, because nothing is wrong now; but a host failed, or an operator handed over. */
+const LEADER_CHANGED = "pair_leader_changed" satisfies Finding["code"];
+
+/** Everything that needs an action, a change of the leader, and demand that was not met. */
+const CHOSEN_BY_DEFAULT: readonly string[] = ["error", "warning", LEADER_CHANGED, ...DEMAND_CODES];
 
 /** What the setting may name: a severity, the code of a finding, or another condition. */
 export const EVENT_NAMES: readonly string[] = [

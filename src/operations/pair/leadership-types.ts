@@ -37,6 +37,8 @@ export interface LeadershipStatus {
   readonly leaderUrl: string | null;
   /** Why this host can neither lead nor follow; null: it can. */
   readonly problem: string | null;
+  /** Whether that is because the log cannot be reached. */
+  readonly isLogAway: boolean;
   readonly hosts: readonly HostRow[];
   readonly database: DatabaseReport | null;
 }

@@ -50,6 +50,7 @@ export class Leadership {
   #settled: Promise<void> = Promise.resolve();
   #isStopped = false;
   #problem: string | null = null;
+  #isLogAway = false;
 
   constructor(options: LeadershipOptions) {
     this.#options = options;
@@ -77,6 +78,7 @@ export class Leadership {
       leader: this.#role.role === "leader" ? host : this.#role.leader,
       leaderUrl: this.#role.role === "leader" ? url : this.#role.url,
       problem: this.#problem,
+      isLogAway: this.#isLogAway,
       hosts: this.#reports.hosts,
       database: this.#reports.database,
     };
@@ -281,5 +283,6 @@ export class Leadership {
       else log.error("this host can neither lead nor follow", { error });
     }
     this.#problem = problem;
+    this.#isLogAway = error instanceof LogUnavailable;
   }
 }

@@ -1,5 +1,6 @@
 import type { Pair } from "../../domain/pair/pair.ts";
 import type { Instant } from "../../domain/time.ts";
+import type { DatabaseReport, HostRow } from "../../store/log/shared-log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Leadership } from "./leadership.ts";
 
@@ -13,9 +14,13 @@ export interface PairStatus {
   readonly leaderUrl: string | null;
   /** Why the log cannot be used; null: it can. */
   readonly problem: string | null;
+  /** Whether that is because the log cannot be reached. */
+  readonly isLogAway: boolean;
+  /** Since when the leader leads. */
+  readonly leadsSince: Instant | null;
   readonly hosts: readonly PairHostStatus[];
   /** Null: no host reached it yet. */
-  readonly database: PairDatabase | null;
+  readonly database: DatabaseReport | null;
 }
 
 export interface PairHostStatus {
@@ -30,14 +35,6 @@ export interface PairHostStatus {
   readonly clockAheadMs: number | null;
 }
 
-export interface PairDatabase {
-  readonly version: string;
-  readonly server: string;
-  readonly replication: "strict" | "loose" | "none";
-  /** Codes of what makes it less safe. */
-  readonly problems: readonly string[];
-}
-
 /** `leadership` null: this host is alone, or no server runs. */
 export interface PairSide {
   readonly host: string | null;
@@ -47,22 +44,22 @@ export interface PairSide {
 /** Reads what is known without asking the log. Null: this host is alone. */
 export function readPairStatus(
   store: Pick<Store, "peek">,
-  { host, leadership }: PairSide,
+  { leadership }: PairSide,
 ): PairStatus | null {
   const pair = store.peek((state) => state.pair);
   if (leadership === null) return pair && describeStoppedPair(pair);
-  const { role, problem } = leadership;
-  const isLeader = role.role === "leader";
-  const leader = isLeader ? host : role.leader;
+  const { host, role, epoch, leader, leaderUrl, problem, ...rest } = leadership.status();
   return {
     host,
-    role: role.role,
-    epoch: isLeader ? role.epoch : (pair?.epoch ?? null),
+    role,
+    epoch: epoch ?? pair?.epoch ?? null,
     leader,
-    leaderUrl: isLeader ? null : role.url,
+    leaderUrl,
     problem,
-    hosts: listHosts(pair, leader),
-    database: null,
+    isLogAway: rest.isLogAway,
+    leadsSince: pair?.leadsSince ?? null,
+    hosts: listHosts(pair, leader, rest.hosts),
+    database: rest.database,
   };
 }
 
@@ -73,21 +70,34 @@ const describeStoppedPair = (pair: Pair): PairStatus => ({
   leader: null,
   leaderUrl: null,
   problem: null,
-  hosts: listHosts(pair, null),
+  isLogAway: false,
+  leadsSince: null,
+  hosts: listHosts(pair, null, []),
   database: null,
 });
 
-function listHosts(pair: Pair | null, leader: string | null): PairHostStatus[] {
+function listHosts(
+  pair: Pair | null,
+  leader: string | null,
+  rows: readonly HostRow[],
+): PairHostStatus[] {
   const hosts = pair === null ? [] : [...pair.hosts.values()];
+  const rowsByName = new Map(rows.map((row) => [row.host, row]));
+  const end = Math.max(0, ...rows.map(({ head }) => head.seq));
   return hosts.map(({ name, hardwareId, admittedAt }) => ({
     name,
     role: leader === null ? null : name === leader ? "leader" : "standby",
     hardwareId,
-    url: null,
-    version: null,
     admittedAt,
-    seenMsAgo: null,
-    linesBehind: null,
-    clockAheadMs: null,
+    ...describeRow(rowsByName.get(name), end),
   }));
 }
+
+/** The reports of two hosts are of different moments: the one with more lines is the end. */
+const describeRow = (row: HostRow | undefined, end: number) => ({
+  url: row?.url ?? null,
+  version: row?.version ?? null,
+  seenMsAgo: row?.ageMs ?? null,
+  linesBehind: row === undefined ? null : end - row.head.seq,
+  clockAheadMs: row?.clockAheadMs ?? null,
+});

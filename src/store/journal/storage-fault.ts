@@ -28,6 +28,10 @@ export type StorageFault =
       readonly isFileLimit?: never;
     };
 
+/** Whether the disk of this host is the reason, and not what the pair agreed on. */
+export const isDiskFault = (fault: StorageFault | null): boolean =>
+  fault?.code === "storage_full" || fault?.code === "storage_failed";
+
 export class StorageError extends Error {
   override readonly name = "StorageError";
   readonly fault: StorageFault;

@@ -135,6 +135,51 @@ describe("berth check storage and clock", () => {
   });
 });
 
+describe("berth check pair", () => {
+  const pair = (differing: Readonly<Record<string, number>> = {}) =>
+    Object.entries({
+      leader: 1,
+      ready: 1,
+      other_host_age_seconds: 1,
+      lines_behind: 0,
+      clock_skew_seconds: 0.1,
+      database_synchronous: 1,
+      ...differing,
+    })
+      .map(([name, value]) => `berth_pair_${name} ${value}\n`)
+      .join("");
+
+  test("finds nothing on a server that is alone", () => {
+    expect(check("pair", "berth_read_only 0\n")).toEqual({ findings: [], perfdata: [] });
+  });
+
+  test.each([
+    ["leader", 1, 0],
+    ["leader", 0, 0],
+    ["ready", 0, 2],
+    ["other_host_age_seconds", 30, 0],
+    ["other_host_age_seconds", 31, 1],
+    ["clock_skew_seconds", 2, 0],
+    ["clock_skew_seconds", 2.5, 1],
+    ["lines_behind", 10_000, 0],
+    ["lines_behind", 10_001, 1],
+    ["database_synchronous", 0, 1],
+  ])("with %s %d has the state %i", (name, value, state) => {
+    expect(stateOf("pair", pair({ [name]: value }))).toBe(state);
+  });
+
+  test("warns if the other host never reported", () => {
+    const text = pair().replace(/berth_pair_other_host_age_seconds.*\n/, "");
+    expect(stateOf("pair", text)).toBe(1);
+  });
+
+  test("says which host it is, and prints the lag", () => {
+    const { findings, perfdata } = check("pair", pair({ leader: 0, lines_behind: 3 }));
+    expect(findings).toEqual([{ state: 0, text: "this host is on standby" }]);
+    expect(perfdata).toEqual(["pair_behind=3;10000;;0"]);
+  });
+});
+
 test("the line of a plugin has one bar and one line, whatever its texts are", () => {
   const line = formatPluginLine(1, ["a | b\nc", "d"], ["x=1", "y=2"]);
   expect(line).toBe("BERTH WARNING - a   b c; d | x=1 y=2");

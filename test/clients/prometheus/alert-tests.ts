@@ -15,6 +15,10 @@ const constant = (value: number): string => `${value}+0x240`;
 /** A value that grows each minute. */
 const growing = (step: number): string => `0+${step}x240`;
 
+const ERRORS = `berth_http_request_duration_seconds_count{${SERVER},route="/api/v4/register",status="5xx"}`;
+const LEADS = `berth_pair_leader{${SERVER}}`;
+const OTHER_LEADS = `berth_pair_leader{job="berth",instance="b:1"}`;
+
 const DAY = 86_400;
 
 const withTime = (series: Readonly<Record<string, string>>): Readonly<Record<string, string>> => ({
@@ -122,11 +126,26 @@ export const ALERT_TESTS: Readonly<Record<string, AlertTest>> = {
     fires: until("berth_certificate_end_timestamp_seconds", SERVER, 13),
     isQuiet: until("berth_certificate_end_timestamp_seconds", SERVER, 15),
   },
-  BerthServerErrors: one(
-    "berth_http_request_duration_seconds_count",
-    `${SERVER},route="/api/v4/register",status="5xx"`,
-    growing(60),
-    growing(1),
+  // A host on standby refuses with 503 what clients send to it first.
+  BerthServerErrors: {
+    fires: { [ERRORS]: growing(60), [`berth_pair_leader{${SERVER}}`]: constant(1) },
+    isQuiet: { [ERRORS]: growing(60), [`berth_pair_leader{${SERVER}}`]: constant(0) },
+  },
+  BerthPairNoLeader: {
+    fires: { [LEADS]: constant(0), [OTHER_LEADS]: constant(0) },
+    isQuiet: { [LEADS]: constant(0), [OTHER_LEADS]: constant(1) },
+  },
+  BerthPairNotReady: one("berth_pair_ready", SERVER, constant(0), constant(1)),
+  BerthPairHostSilent: one("berth_pair_other_host_age_seconds", SERVER, constant(61), constant(59)),
+  BerthPairBehind: one("berth_pair_lines_behind", SERVER, constant(10_001), constant(10_000)),
+  BerthPairClockSkew: one("berth_pair_clock_skew_seconds", SERVER, constant(2.5), constant(2)),
+  BerthPairDatabaseAsync: one("berth_pair_database_synchronous", SERVER, constant(0), constant(1)),
+  // A change every five minutes, and none.
+  BerthPairLeaderChanges: one(
+    "berth_pair_epoch",
+    SERVER,
+    Array.from({ length: 48 }, (_, change) => `${change}+0x4`).join(" "),
+    constant(7),
   ),
 };
 

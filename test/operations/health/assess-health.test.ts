@@ -14,6 +14,7 @@ import { DAY, HOUR, instant, later } from "../../../src/domain/time.ts";
 import type { StatementStatus } from "../../../src/domain/statements/statement-status.ts";
 import { consumptionTerms, terms } from "../../support/scenario.ts";
 import { nextStatement } from "../../support/statements.ts";
+import { ALPHA, HEALTHY_PAIR, withBeta, withDatabase } from "../../support/pair-status.ts";
 
 const NOW = instant(Date.parse("2026-11-16T09:00:00.000Z"));
 const inDays = (days: number) => later(NOW, days * DAY);
@@ -77,6 +78,7 @@ const HEALTHY: HealthFacts = {
   usageError: null,
   sharing: { rules: null, overReserved: [] },
   fullCheck: null,
+  pair: null,
 };
 
 const ACCESS_BY_CERTIFICATE = { ...CLOSED, clientAuth: "mtls" as const };
@@ -399,6 +401,66 @@ const CASES: readonly Case[] = [
     "warning",
     "The last update of the usage files failed: no space left",
     { usageError: "no space left" },
+  ],
+  [
+    "pair_log_unreachable",
+    "error",
+    "This host cannot use the database of the pair: connection refused",
+    { pair: { ...HEALTHY_PAIR, problem: "connection refused", isLogAway: true } },
+  ],
+  [
+    "pair_cannot_follow",
+    "error",
+    "This host can neither lead nor follow: line 7 of the log is damaged",
+    { pair: { ...HEALTHY_PAIR, problem: "line 7 of the log is damaged" } },
+  ],
+  [
+    "pair_single_host",
+    "warning",
+    "The pair has one host only: no other one could take over",
+    { pair: { ...HEALTHY_PAIR, hosts: [ALPHA] } },
+  ],
+  [
+    "pair_host_silent",
+    "warning",
+    "Host beta has never reported: it cannot take over",
+    { pair: withBeta({ seenMsAgo: null }) },
+  ],
+  [
+    "pair_host_behind",
+    "warning",
+    "Host beta is more than 10000 lines behind: a takeover would take long",
+    { pair: withBeta({ linesBehind: 12_000 }) },
+  ],
+  [
+    "pair_clock_skew",
+    "warning",
+    "The clocks of both hosts differ by 4 seconds: after a takeover the time jumps",
+    { pair: withBeta({ clockAheadMs: 4_100 }) },
+  ],
+  [
+    "pair_versions_differ",
+    "warning",
+    "The hosts of the pair have different versions: alpha has 0.2.0, beta has 0.3.0",
+    { pair: withBeta({ version: "0.3.0" }) },
+  ],
+  [
+    "pair_database_async",
+    "warning",
+    "The database has no standby: if its machine is lost, acknowledged changes are lost",
+    { pair: withDatabase({ problems: ["not_replicated"] }) },
+  ],
+  [
+    "pair_database_loose",
+    "warning",
+    "Any program that receives changes counts as the standby of the database",
+    { pair: withDatabase({ problems: ["any_standby"] }) },
+  ],
+  [
+    "pair_leader_changed",
+    "note",
+    "Host alpha leads the pair now (epoch 3)",
+    { pair: { ...HEALTHY_PAIR, leadsSince: NOW } },
   ],
   [
     "check_failed",
