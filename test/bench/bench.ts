@@ -13,6 +13,7 @@ import { below, formatGoals, isMet, formatNumber, type Figure } from "./goals.ts
 import { measureGrowth } from "./growth.ts";
 import { measureMetrics } from "./metrics.ts";
 import { parseOptions, USAGE, type BenchOptions, type PartName } from "./options.ts";
+import { measurePair } from "./pair.ts";
 import { checkPeer } from "./peer-server.ts";
 import { measureQueue } from "./queue.ts";
 import { measureRuledHeartbeats } from "./ruled-heartbeats.ts";
@@ -35,6 +36,7 @@ const PARTS: Readonly<Record<PartName, (options: BenchOptions) => Promise<PartRe
   waiting: ({ size }) => measureWaiting(size),
   checkpoints: ({ size }) => measureCheckpoints(size),
   "slow-disks": ({ size }) => measureSlowDisks(size),
+  pair: ({ size }) => measurePair(size),
   against: async ({ size, against }) =>
     against === null ? EMPTY_RESULT : measureAgainst(against, size),
 };

@@ -15,6 +15,7 @@ const USUAL_PARTS = [
   "rules",
   "checkpoints",
   "slow-disks",
+  "pair",
 ] as const;
 /** Needs --against. */
 const AGAINST = "against";
