@@ -1,5 +1,13 @@
 // A PostgreSQL server for tests, in a temporary folder, as an unprivileged user.
-import { appendFileSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import {
+  appendFileSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { postgresFolder } from "./postgres-programs.ts";
@@ -68,6 +76,13 @@ export class PostgresCluster {
     };
     const lines = Object.entries(common).map(([name, value]) => `${name} = '${value}'\n`);
     appendFileSync(join(this.#folder, "postgresql.auto.conf"), lines.join(""));
+  }
+
+  /** A line of pg_hba.conf, before all others. */
+  addAccessRule(line: string): void {
+    const path = join(this.#folder, "pg_hba.conf");
+    writeFileSync(path, `${line}\n${readFileSync(path, "utf8")}`);
+    this.reload();
   }
 
   startServer(): void {

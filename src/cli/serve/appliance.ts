@@ -1,3 +1,4 @@
+import { homedir } from "node:os";
 import { join } from "node:path";
 import type { SlotCaps } from "../../domain/rule-context.ts";
 import type { DataFolderKind } from "../../domain/state.ts";
@@ -49,7 +50,7 @@ export interface ApplianceOptions {
   readonly pair?: PairSettings;
 }
 
-export type PairSettings = Omit<PairOptions, "passwordCredential">;
+export type PairSettings = Omit<PairOptions, "passwordCredential" | "pgpassFile">;
 
 /** The socket through which commands reach a running server. */
 export const socketPath = (folder: string): string => join(folder, "berth.sock");
@@ -86,6 +87,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
       pair: {
         ...options.pair,
         passwordCredential: readSystemdCredentialText("berth-pair-log-password"),
+        pgpassFile: process.env["PGPASSFILE"] ?? join(homedir(), ".pgpass"),
       },
     }),
     checkpoint: (path, open, stopping) =>

@@ -14,6 +14,7 @@ export const servicePaths = {
   ca: "/etc/berth/ca",
   apiKey: "/etc/berth/api-key",
   sharedKey: "/etc/berth/shared-key",
+  pairLogPassword: "/etc/berth/pair-log-password",
   data: SERVICE_DATA,
   backups: "/var/backups/berth",
 } as const;
@@ -26,6 +27,7 @@ const offeredCredentials: readonly { readonly name: string; readonly path: strin
   { name: "berth-sealing-key", path: servicePaths.sealingKey },
   { name: "berth-api-key", path: servicePaths.apiKey },
   { name: "berth-shared-key", path: servicePaths.sharedKey },
+  { name: "berth-pair-log-password", path: servicePaths.pairLogPassword },
   { name: "berth-product-uuid", path: "/sys/class/dmi/id/product_uuid" },
   { name: "berth-board-serial", path: "/sys/class/dmi/id/board_serial" },
 ];

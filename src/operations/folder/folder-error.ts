@@ -8,6 +8,7 @@ import {
   MigrationFailed,
   RestoreUnfinished,
 } from "../../store/folder/refusal.ts";
+import { LogUnavailable } from "../../store/log/shared-log.ts";
 
 /** The first class that matches counts, so a class must come before the class it extends. */
 const ERROR_CLASSES = [
@@ -19,6 +20,7 @@ const ERROR_CLASSES = [
   [AuditDamaged, "audit_damaged"],
   [FolderRefused, "folder_refused"],
   [FolderBusy, "folder_in_use"],
+  [LogUnavailable, "log_unavailable"],
 ] as const;
 
 /** Why an operation on a data folder, a backup or an exported audit log was refused. */

@@ -1,23 +1,20 @@
-import { readFileSync } from "node:fs";
-import { messageOfError } from "../../platform/error-message.ts";
-import { FolderRefused } from "../../store/folder/refusal.ts";
+import { log } from "../../platform/log.ts";
 import type { LogUrl } from "../../store/log/postgres/log-url.ts";
 import { openPostgresLog } from "../../store/log/postgres/open-log.ts";
-import type { HostLog } from "../../store/log/shared-log.ts";
+import { LogUnavailable, type HostLog } from "../../store/log/shared-log.ts";
 import type { LogFolder, StoreOptions } from "../../store/store-options.ts";
+import { readLogPassword, type LogPasswordSources } from "./log-password.ts";
 
 export { parseLogUrl, type LogUrl } from "../../store/log/postgres/log-url.ts";
 
 /** How this host takes part in a pair. */
-export interface PairOptions {
+export interface PairOptions extends LogPasswordSources {
   readonly url: LogUrl;
-  /** Null: the credential of the service manager, if there is one. */
-  readonly passwordFile: string | null;
-  /** The credential of the service manager; null: none was passed. */
-  readonly passwordCredential: string | null;
   readonly host: string;
   readonly clientUrl: string | null;
   readonly termMs: number;
+  /** How long to wait for the database at the start. */
+  readonly patienceMs?: number;
 }
 
 export interface PairLog extends HostLog {
@@ -27,15 +24,34 @@ export interface PairLog extends HostLog {
 /** A statement ends within this part of the term, so that an unknown outcome is found in time. */
 const DEADLINE_SHARE = 0.5;
 
-/** Opens the log of the pair, or refuses the set-up. */
-export function openPairLog(
-  { url, passwordFile, passwordCredential, host, clientUrl, termMs }: PairOptions,
-  folder: LogFolder,
-): Promise<PairLog> {
+/** After a power cut the database may start later than this host. */
+const PATIENCE_MS = 60_000;
+const RETRY_MS = 1_000;
+
+/**
+ * Opens the log of the pair, or refuses the set-up. A host of a pair waits for its database; a host
+ * that forms a pair does not.
+ */
+export async function openPairLog(options: PairOptions, folder: LogFolder): Promise<PairLog> {
+  const { patienceMs = folder.pair === null ? 0 : PATIENCE_MS } = options;
+  const deadline = performance.now() + patienceMs;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await openOnce(options, folder);
+    } catch (error) {
+      if (!(error instanceof LogUnavailable) || performance.now() >= deadline) throw error;
+      if (attempt === 1) log.warn("waiting for the database", { problem: error.message });
+      await Bun.sleep(RETRY_MS);
+    }
+  }
+}
+
+function openOnce(options: PairOptions, folder: LogFolder): Promise<PairLog> {
+  const { url, host, clientUrl, termMs } = options;
   return openPostgresLog(
     {
       url,
-      password: passwordFile === null ? passwordCredential : readPassword(passwordFile),
+      readPassword: (server) => readLogPassword(options, url, server),
       name: `berth ${host}`,
       deadlineMs: termMs * DEADLINE_SHARE,
       host,
@@ -43,18 +59,6 @@ export function openPairLog(
     },
     folder,
   );
-}
-
-/** The first line: an editor adds a line break. */
-function readPassword(path: string): string {
-  try {
-    return readFileSync(path, "utf8").split("\n")[0] ?? "";
-  } catch (error) {
-    throw new FolderRefused(
-      `the password of the pair's database cannot be read: ${messageOfError(error)}`,
-      `check the file ${path}`,
-    );
-  }
 }
 
 /**

@@ -30,6 +30,8 @@ export interface LogLine {
 /** The log cannot be reached, or a statement took too long: its outcome is unknown. */
 export class LogUnavailable extends Error {
   override readonly name = "LogUnavailable";
+  /** For the operator. */
+  readonly hint = "check that the database of the pair runs, and the network to it";
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   MigrationFailed,
   RestoreUnfinished,
 } from "../../../src/store/folder/refusal.ts";
+import { LogUnavailable } from "../../../src/store/log/shared-log.ts";
 
 test.each([
   ["FolderRefused", "folder_refused", true, FolderRefused],
@@ -29,6 +30,12 @@ test.each([
     expect(findFolderError(new errorClass("finding", "remedy"))).toEqual(described);
   },
 );
+
+test("findFolderError describes LogUnavailable as log_unavailable, which may pass by itself", () => {
+  const error = findFolderError(new LogUnavailable("no answer"));
+  expect(error).toMatchObject({ code: "log_unavailable", needsOperator: false });
+  expect(error?.hint).toContain("check that the database of the pair runs");
+});
 
 test("findFolderError is null for what no operation on a folder throws", () => {
   for (const error of [new Error("ENOSPC"), "a text", null]) {

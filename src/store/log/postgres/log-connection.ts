@@ -1,16 +1,11 @@
 import type postgres from "postgres";
-import { readFileSync } from "node:fs";
 import { messageOfError } from "../../../platform/error-message.ts";
 import { LogUnavailable } from "../shared-log.ts";
-import type { LogUrl } from "./log-url.ts";
+import { chooseSession } from "./choose-session.ts";
+import { openSession, type LogSession, type LogSessionOptions } from "./log-session.ts";
 
-export interface LogConnectionOptions {
-  readonly url: LogUrl;
-  /** Null: the database asks for none. */
-  readonly password: string | null;
-  /** What the database shows as the name of the connection. */
-  readonly name: string;
-  /** How long a statement may take, and how long connecting may take. */
+export interface LogConnectionOptions extends LogSessionOptions {
+  /** How long a statement may take, with connecting if that is necessary. */
   readonly deadlineMs: number;
 }
 
@@ -18,25 +13,13 @@ type Parameter = string | number | Uint8Array | null;
 /** A large integer is a text. */
 export type Row = Readonly<Record<string, string | number | boolean | Uint8Array | null>>;
 
-/** The settings on which the promises of the log depend, whatever the server's defaults are. */
-const SESSION = {
-  synchronous_commit: "on",
-  default_transaction_isolation: "read committed",
-  client_min_messages: "warning",
-  search_path: "pg_catalog",
-  // A host that is gone must not hold a lock of the leader's row.
-  idle_in_transaction_session_timeout: 5_000,
-  tcp_user_timeout: 5_000,
-} as const;
-
-/**
- * The function of PostgreSQL that warns when a change was not waited for. The text of the warning
- * depends on the language of the server.
- */
-const WAIT_FOR_STANDBY = "SyncRepWaitForLSN";
-
 export const toText = (value: Row[string] | undefined): string | null =>
   typeof value === "string" ? value : null;
+
+interface OpeningSession {
+  readonly session: Promise<LogSession>;
+  readonly aborter: AbortController;
+}
 
 /**
  * One connection to the database, which is made again after each failure. A statement that does not
@@ -44,9 +27,7 @@ export const toText = (value: Row[string] | undefined): string | null =>
  */
 export class LogConnection {
   readonly #options: LogConnectionOptions;
-  #sql: Promise<postgres.Sql> | null = null;
-  /** How often a statement was answered before its change reached the standby of the database. */
-  #unreplicatedCount = 0;
+  #opening: OpeningSession | null = null;
 
   constructor(options: LogConnectionOptions) {
     this.#options = options;
@@ -63,15 +44,18 @@ export class LogConnection {
   }
 
   /** Gives up what is under way. */
-  async close(): Promise<void> {
-    if (this.#sql !== null) await this.#closeOne(this.#sql);
+  close(): void {
+    if (this.#opening !== null) this.#closeOne(this.#opening);
   }
 
   /** Leaves a newer connection as it is. */
-  async #closeOne(connecting: Promise<postgres.Sql>): Promise<void> {
-    if (this.#sql === connecting) this.#sql = null;
-    const sql = await connecting.catch(() => null);
-    await sql?.end({ timeout: 0 }).catch(() => {});
+  #closeOne(opening: OpeningSession): void {
+    if (this.#opening === opening) this.#opening = null;
+    opening.aborter.abort();
+    opening.session.then(
+      (session) => session.close(),
+      () => {},
+    );
   }
 
   async #run(start: (sql: postgres.Sql) => Promise<readonly Row[]>): Promise<readonly Row[]> {
@@ -81,15 +65,11 @@ export class LogConnection {
       () => deadline.reject(new Error(`no answer within ${deadlineMs} ms`)),
       deadlineMs,
     );
-    const connecting = (this.#sql ??= this.#connect());
-    const unreplicatedBefore = this.#unreplicatedCount;
+    const opening = (this.#opening ??= this.#open());
     try {
-      const rows = await Promise.race([connecting.then(start), deadline.promise]);
-      if (this.#unreplicatedCount > unreplicatedBefore)
-        throw new Error("the change did not reach the standby database");
-      return rows;
+      return await Promise.race([runReplicated(opening.session, start), deadline.promise]);
     } catch (error) {
-      void this.#closeOne(connecting);
+      this.#closeOne(opening);
       throw new LogUnavailable(messageOfError(error), { cause: error });
     } finally {
       clearTimeout(timer);
@@ -98,40 +78,34 @@ export class LogConnection {
     }
   }
 
-  async #connect(): Promise<postgres.Sql> {
-    const { url, password, name, deadlineMs } = this.#options;
-    // Only a host of a pair needs it.
-    const { default: connect } = await import("postgres");
-    // Its types leave out lists, which it accepts.
-    const addresses: { readonly host: never; readonly port: never } = {
-      host: url.hosts.map(({ host }) => host) as never,
-      port: url.hosts.map(({ port }) => port) as never,
-    };
-    return connect({
-      ...addresses,
-      database: url.database,
-      user: url.user,
-      ...(password !== null && { password }),
-      ssl: makeTlsOptions(url),
-      // Of several hosts, the one that accepts writes.
-      target_session_attrs: "read-write",
-      max: 1,
-      idle_timeout: 0,
-      max_lifetime: null,
-      connect_timeout: Math.max(1, deadlineMs / 1_000),
-      fetch_types: false,
-      backoff: false,
-      onnotice: ({ routine }) => {
-        if (routine === WAIT_FOR_STANDBY) this.#unreplicatedCount += 1;
+  #open(): OpeningSession {
+    const aborter = new AbortController();
+    const attempts = this.#options.url.hosts.map((address) => ({
+      address,
+      session: openSession(this.#options, address, aborter.signal),
+    }));
+    const opening = { session: chooseSession(attempts), aborter };
+    void opening.session.then(
+      async ({ closed }) => {
+        await closed;
+        // The next statement connects again, and is not given to a connection that has ended.
+        if (this.#opening === opening) this.#opening = null;
       },
-      connection: { ...SESSION, application_name: name },
-    });
+      () => {},
+    );
+    return opening;
   }
 }
 
-function makeTlsOptions({ sslmode, sslrootcert }: LogUrl): boolean | "require" | object {
-  if (sslmode !== "verify-full") return sslmode === "require" ? "require" : false;
-  return sslrootcert === null
-    ? { rejectUnauthorized: true }
-    : { rejectUnauthorized: true, ca: readFileSync(sslrootcert, "utf8") };
+/** Rejects if the change was made, but is not on the standby of the database. */
+async function runReplicated(
+  opening: Promise<LogSession>,
+  start: (sql: postgres.Sql) => Promise<readonly Row[]>,
+): Promise<readonly Row[]> {
+  const { sql, unreplicatedCount } = await opening;
+  const countBefore = unreplicatedCount();
+  const rows = await start(sql);
+  if (unreplicatedCount() > countBefore)
+    throw new Error("the change did not reach the standby database");
+  return rows;
 }

@@ -1,11 +1,13 @@
+import type { SocketAddress, TlsOptions } from "./log-socket.ts";
+
 /** Where the database of a pair is. */
 export interface LogUrl {
   /** As the operator wrote it; it has no password. */
   readonly text: string;
-  readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  readonly hosts: readonly SocketAddress[];
   readonly database: string;
   readonly user: string;
-  readonly sslmode: "disable" | "require" | "verify-full";
+  readonly sslmode: TlsOptions["mode"];
   /** The file with the certificate that signed the server's; null: those of the system. */
   readonly sslrootcert: string | null;
 }
@@ -20,7 +22,7 @@ const EXAMPLE =
 const PATTERN =
   /^postgres(?:ql)?:\/\/(?:([^:@/?#\s]+)(:[^@/?#\s]*)?@)?([^/?#\s@]*)\/([\w.%-]*)(?:\?([^#\s]*))?$/;
 const HOST = /^(\[[0-9a-fA-F:.%]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?$/;
-const SSL_MODES = ["disable", "require", "verify-full"] as const;
+const SSL_MODES = ["disable", "prefer", "require", "verify-full"] as const;
 const DEFAULT_PORT = 5432;
 
 /** Reads the setting `log`. */
@@ -29,14 +31,16 @@ export function parseLogUrl(text: string): LogUrl | LogUrlProblem {
   if (match === null) {
     return { message: "the log is not a URL of a PostgreSQL database", hint: EXAMPLE };
   }
-  const [, user, password, hostList = "", database = "", query = ""] = match;
+  const [, encodedUser, password, hostList = "", encodedDatabase = "", query = ""] = match;
   if (password !== undefined) {
     return {
       message: "the URL of the log contains a password, which every user of this host could read",
-      hint: "remove it, and write it to a file: --log-password-file FILE",
+      hint: "remove it, and write it to a file: --pair-log-password-file FILE",
     };
   }
-  if (user === undefined || database === "") {
+  const user = decode(encodedUser);
+  const database = decode(encodedDatabase);
+  if (user === null || database === null) {
     return { message: "the URL of the log names no user or no database", hint: EXAMPLE };
   }
   const hosts = hostList.split(",").map(parseHost);
@@ -51,7 +55,8 @@ export function parseLogUrl(text: string): LogUrl | LogUrlProblem {
       hint: "only sslmode and sslrootcert are known",
     };
   }
-  const sslmode = options.get("sslmode") ?? "disable";
+  const sslrootcert = options.get("sslrootcert");
+  const sslmode = options.get("sslmode") ?? (sslrootcert === null ? "prefer" : "verify-full");
   const knownMode = SSL_MODES.find((mode) => mode === sslmode);
   if (knownMode === undefined) {
     return {
@@ -59,17 +64,32 @@ export function parseLogUrl(text: string): LogUrl | LogUrlProblem {
       hint: `write ${SSL_MODES.join(", ")}`,
     };
   }
+  if (sslrootcert !== null && knownMode !== "verify-full") {
+    return {
+      message: `the URL of the log has a certificate that sslmode=${knownMode} does not use`,
+      hint: "write sslmode=verify-full, or leave out sslrootcert",
+    };
+  }
   return {
     text,
     hosts: hosts.filter((host) => host !== null),
-    database: decodeURIComponent(database),
-    user: decodeURIComponent(user),
+    database,
+    user,
     sslmode: knownMode,
-    sslrootcert: options.get("sslrootcert"),
+    sslrootcert,
   };
 }
 
-function parseHost(text: string): LogUrl["hosts"][number] | null {
+/** Null: there is none, or it is not encoded correctly. */
+function decode(text: string | undefined): string | null {
+  try {
+    return decodeURIComponent(text ?? "") || null;
+  } catch {
+    return null;
+  }
+}
+
+function parseHost(text: string): SocketAddress | null {
   const match = HOST.exec(text);
   if (match === null) return null;
   const port = match[2] === undefined ? DEFAULT_PORT : Number(match[2]);

@@ -27,24 +27,44 @@ const READ_PRIVILEGES = `
 
 /**
  * Connects to the database of a pair, and creates the log if the database has none and the folder
- * was never in a pair. Throws a `FolderRefused` that says what is wrong with the set-up.
+ * was never in a pair. Throws a `FolderRefused` that says what is wrong with the set-up, or
+ * `LogUnavailable` if the database may answer later.
  */
 export async function openPostgresLog(
   options: PostgresLogOptions,
   folder: LogFolder,
 ): Promise<PostgresLog> {
   const connection = new LogConnection(options);
+  const defaults = new LogConnection({ ...options, keepsDefaults: true });
   try {
+    await refuseDefaults(defaults);
     return new PostgresLog(await findOrCreate(connection, folder), options);
   } catch (error) {
     if (!(error instanceof LogUnavailable)) throw error;
-    throw new FolderRefused(
-      `the database of the pair cannot be used: ${error.message}`,
-      `check ${options.url.text}, and the password of ${options.url.user}`,
-    );
+    if (isPermissionDenied(error.cause)) throw readOnly();
+    const message = `the database of the pair cannot be used: ${error.message}`;
+    throw error.cause instanceof FolderRefused
+      ? new FolderRefused(message, error.cause.hint)
+      : new LogUnavailable(message, { cause: error.cause });
   } finally {
-    await connection.close();
+    connection.close();
+    defaults.close();
   }
+}
+
+const isPermissionDenied = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "42501";
+
+/** Each session of the log sets it, but a server with this default was not made to keep changes. */
+async function refuseDefaults(connection: LogConnection): Promise<void> {
+  const [{ value } = {}] = await connection.run(
+    "SELECT current_setting('synchronous_commit') AS value",
+  );
+  if (value !== "off") return;
+  throw new FolderRefused(
+    "the database runs with synchronous_commit=off: a crash would lose what was acknowledged",
+    "set synchronous_commit = on in postgresql.conf, or for the role: ALTER ROLE NAME SET synchronous_commit = on",
+  );
 }
 
 /** Returns the id of the log. */
@@ -81,7 +101,7 @@ async function findOrCreate(connection: LogConnection, folder: LogFolder): Promi
   return String(id);
 }
 
-function refuseServer(server: Row): void {
+export function refuseServer(server: Row): void {
   if (Number(server["version"]) < MIN_VERSION) {
     throw new FolderRefused(
       `the database is PostgreSQL ${String(server["version_text"])}`,

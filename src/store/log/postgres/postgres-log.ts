@@ -175,7 +175,7 @@ export class PostgresLog implements HostLog {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#writer.close(), this.#reader.close(), this.#background.close()]);
+    for (const connection of [this.#writer, this.#reader, this.#background]) connection.close();
   }
 }
 
