@@ -5,7 +5,7 @@ import { JSON_TYPE } from "./request/body.ts";
 import { describeRoute } from "./openapi/describe-route.ts";
 import { faultOf, refusalReplyFor } from "./faults.ts";
 import { admit, type Gate } from "./access/gate.ts";
-import { refuseOnStandby } from "./access/standby.ts";
+import { refuseLateReply, refuseOnStandby, replaceLateFault } from "./access/standby.ts";
 import { buildOpenapiDocument, OpenapiDocument } from "./openapi/openapi.ts";
 import { access } from "./routes/access.ts";
 import { addConsumption } from "./routes/add-consumption.ts";
@@ -127,9 +127,15 @@ export function createApp(services: Services, gate: Gate) {
       admit(gate, routeTable, request);
       if (leadership !== null) refuseOnStandby(leadership, request);
     })
-    .onError({ as: "global" }, ({ error, set, request }) => replyToError(error, set, request));
+    .onError({ as: "global" }, ({ error, set, request }) => {
+      const fault = toFault(error);
+      return replyWithFault(
+        leadership === null ? fault : replaceLateFault(leadership, request, fault),
+        { error, set, request },
+      );
+    });
   if (leadership !== null) {
-    base.onAfterHandle({ as: "global" }, ({ request }) => refuseOnStandby(leadership, request));
+    base.onAfterHandle({ as: "global" }, ({ request }) => refuseLateReply(leadership, request));
   }
   const app = base
     .use(page(deps))
@@ -169,14 +175,19 @@ interface ResponseHead {
   headers: Record<string, string | number | undefined>;
 }
 
-/**
- * Turns everything that is thrown into a reply. An error that is not a fault is a bug: the reply
- * says only that there was one, and the log has the error.
- */
-function replyToError(error: unknown, set: ResponseHead, request: Request): object {
-  const fault: AnyFault =
-    faultOf(error) ??
-    (error instanceof NotFoundError ? { code: "not_found" } : { code: "internal_error" });
+/** The fault of everything that is thrown. An error that is not a fault is a bug. */
+const toFault = (error: unknown): AnyFault =>
+  faultOf(error) ??
+  (error instanceof NotFoundError ? { code: "not_found" } : { code: "internal_error" });
+
+interface FailedRequest {
+  readonly error: unknown;
+  readonly set: ResponseHead;
+  readonly request: Request;
+}
+
+/** Of a bug, the reply says only that there was one; the log has the error. */
+function replyWithFault(fault: AnyFault, { error, set, request }: FailedRequest): object {
   if (fault.code === "internal_error") {
     log.error("internal error", { request_id: set.headers["x-request-id"], error });
   }

@@ -123,8 +123,15 @@ export class CommandRunner {
     return Promise.resolve(err(fault));
   }
 
+  /** This host begins to lead a pair: the other one recorded the demand until now. */
+  restart(): void {
+    this.#demand.restart();
+  }
+
   /** Writes the refusals that are only in memory, and ends the episodes without a retry. */
   async recordRefusals(): Promise<void> {
+    // On a standby they wait until it leads.
+    if (this.#store.status().fault?.code === "standby") return;
     await Promise.all([this.#writeRefusalCounts(), this.#demand.tick()]);
   }
 

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { HardwareDigest } from "../domain/hardware-digest.ts";
 import type { Grant, License } from "../domain/state.ts";
 import {
   hashComponents,
@@ -89,6 +90,12 @@ export class Identity {
       this.#matchCache.set(grant, match);
     }
     return match;
+  }
+
+  /** Whether most of these components, as `hashHardware` had them, are those of this machine. */
+  isThisMachine(hardware: readonly HardwareDigest[]): boolean {
+    const components = hardware as readonly HashedComponent[];
+    return matchHardware(components, this.#components, publicKeyBytes(this.key)).isMatch;
   }
 
   #read(): PrivateKey | null {

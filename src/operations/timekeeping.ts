@@ -50,6 +50,8 @@ export class Timekeeping {
    * count of a time-dependent license is granted.
    */
   async tick(): Promise<void> {
+    // The host that leads keeps the time.
+    if (this.#store.status().fault?.code === "standby") return;
     const systemTime = wallClock();
     const { lastEventAt, canGoBack } = this.#store.peek((state) => ({
       lastEventAt: state.latestEventAt,

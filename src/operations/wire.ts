@@ -22,7 +22,7 @@ import { ApplianceStatus } from "./appliance-status.ts";
 import { AuditBudget } from "./audit-budget.ts";
 import { AuditLogReader } from "./audit-log-reader.ts";
 import { AuditMaintenance } from "./audit-maintenance.ts";
-import { createLeadership } from "./pair/create-leadership.ts";
+import { createLeadership, refuseOtherMachine } from "./pair/create-leadership.ts";
 import type { Leadership } from "./pair/leadership.ts";
 import { PairMembership } from "./pair/pair-membership.ts";
 import { openPairLog, refuseWithoutLog, type PairLog, type PairOptions } from "./pair/open-log.ts";
@@ -159,7 +159,10 @@ export async function wire(
   const opened: { log: PairLog | null } = { log: null };
   const store = await Store.open({
     ...(pair && {
-      openLog: async (logFolder: LogFolder) => (opened.log = await openPairLog(pair, logFolder)),
+      async openLog(logFolder: LogFolder) {
+        refuseOtherMachine(logFolder.pair, pair.host, identity);
+        return (opened.log = await openPairLog(pair, logFolder));
+      },
     }),
     ...(!pair && { findChangeFault: refuseWithoutLog() }),
     observer: combineObservers(metrics, sessionLengths, dispatcher),
@@ -193,6 +196,8 @@ export async function wire(
   const commands = new CommandRunner(store, new AuditBudget(options.auditBudget), metrics.refusals);
   const { contactClock = () => performance.now() } = options;
   if (options.holder === "server") dispatcher.attach({ store, now, contactClock });
+  // Until this host leads.
+  if (pair) dispatcher.pause();
   const grantEstimator = new GrantEstimator(new RecordedSessions(store, sessionLengths));
   const queue = new SlotQueue({ store, commands, dispatcher, estimator: grantEstimator });
   metrics.startSampling(() => ({ state: store.peek((state) => state), now: now() }));
@@ -219,6 +224,13 @@ export async function wire(
   );
   // Before all others: nothing is answered with an old access list.
   if (sharedFiles !== null) leadership?.addListener(sharedFiles);
+  leadership?.addListener({
+    async begin() {
+      commands.restart();
+      if (builtInTrust !== null) await vendorTrust.trustVendor(builtInTrust, "build");
+    },
+    finish: () => commands.recordRefusals(),
+  });
   sharedFiles?.add({ access, keys: credentials, settings: settingChanges });
   return {
     store,

@@ -29,6 +29,7 @@ async function openHost(first: HostRole, status: PairStatus | null = HEALTHY_PAI
   const { services, clock, folder } = await openAppliance();
   const leadership = {
     mayAnswer: () => role.mayAnswer,
+    mayAccept: () => role.mayAnswer,
     status: () => ({
       leader: role.leader,
       leaderUrl: role.url,

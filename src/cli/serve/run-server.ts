@@ -158,7 +158,13 @@ export async function runServer(options: ServerOptions): Promise<number> {
     if (socket !== null) listeners.push(socket);
     const [url, tlsUrl] = [plainListener.address, tlsListener?.address ?? null];
     runningServer.backups.start();
-    leadership?.addListener({ begin: () => beginToAnswer(appliance) });
+    leadership?.addListener({
+      begin: () => beginToAnswer(appliance),
+      end() {
+        appliance.queue.pause();
+        appliance.streams.endAll();
+      },
+    });
     leadership?.start();
     sharedFiles?.start();
     await ready({ ...services, url, tlsUrl, folder, settings: live.current });
@@ -174,6 +180,8 @@ export async function runServer(options: ServerOptions): Promise<number> {
     runningServer.backups.stop();
     // Before the listeners: they wait for requests that are under way.
     appliance.queue.stop();
+    // The other host of a pair answers from here on.
+    await appliance.leadership?.stop();
     await Promise.all([notifier.stop(), ...listeners.map((listener) => listener.stop())]);
     fullCheck.stop();
     runningServer.stop();

@@ -68,6 +68,11 @@ export class StatusStreams {
     for (const stream of this.#streams) if (stream.gate === gate) this.#end(stream);
   }
 
+  /** For a host that does not lead any more: its status is not that of the appliance. */
+  endAll(): void {
+    for (const stream of this.#streams) this.#end(stream);
+  }
+
   #tick(): void {
     for (const stream of this.#streams) {
       const silentMs = performance.now() - stream.lastWrittenAt;

@@ -26,6 +26,7 @@ import {
 } from "../reply/audit-entry.ts";
 import { AUDIT_CSV_HEADER, auditCsvCells } from "../reply/audit-csv.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
+import type { Leadership } from "../../operations/pair/leadership.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const AuditPageReply = Type.Object(
@@ -53,7 +54,7 @@ const FilterQuery = Type.Object(auditFilterFields);
 const PeriodQuery = Type.Object(auditPeriodFields);
 
 /** The audit log: page by page, and as an export. */
-export const auditLog = ({ auditLog: reader, identity, siteSettings }: RouteDeps) =>
+export const auditLog = ({ auditLog: reader, identity, siteSettings, leadership }: RouteDeps) =>
   new Elysia({ name: "audit-log", prefix: "/api/admin/v1/audit" })
     .get(
       "",
@@ -99,7 +100,7 @@ export const auditLog = ({ auditLog: reader, identity, siteSettings }: RouteDeps
           identity.id,
           "jsonl",
         );
-        return new Response(streamOf(() => runBetweenRequests(() => lines.next())));
+        return new Response(streamOf(() => runBetweenRequests(() => lines.next()), leadership));
       },
       describeRoute({
         plane: "admin",
@@ -135,7 +136,7 @@ export const auditLog = ({ auditLog: reader, identity, siteSettings }: RouteDeps
             const part = next ?? records.next();
             next = null;
             return part;
-          }),
+          }, leadership),
         );
       },
       describeRoute({
@@ -193,6 +194,7 @@ async function* readCsvRecords(
  */
 function streamOf(
   readPart: () => Promise<IteratorResult<Buffer, unknown>>,
+  leadership: Pick<Leadership, "mayAnswer"> | null,
 ): ReadableStream<Uint8Array> {
   let isCancelled = false;
   return new ReadableStream({
@@ -201,6 +203,7 @@ function streamOf(
         for (;;) {
           const part = await readPart();
           if (isCancelled) return;
+          if (leadership?.mayAnswer() === false) throw new Error("this host no longer leads");
           if (part.done === true) return controller.close();
           if (part.value.length > 0) return controller.enqueue(part.value);
         }

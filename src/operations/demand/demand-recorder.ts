@@ -102,6 +102,13 @@ export class DemandRecorder {
     if (swept.ok) await this.#writer.write();
   }
 
+  /** Another host recorded the episodes since: continues those that it left open. */
+  restart(): void {
+    this.#tracker.clear();
+    this.#tracker.continue(this.#store.peek(({ openEpisodes }) => openEpisodes.values()));
+    this.#isResumed = false;
+  }
+
   /** Writes what changed. */
   write(): Promise<void> {
     return this.#writer.write();

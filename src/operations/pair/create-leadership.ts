@@ -1,6 +1,8 @@
+import type { Pair } from "../../domain/pair/pair.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { version } from "../../platform/embedded/version.ts";
 import { readBootClock } from "../../platform/system/boot-clock.ts";
+import { FolderRefused } from "../../store/folder/refusal.ts";
 import type { HostLog } from "../../store/log/shared-log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Identity } from "../identity.ts";
@@ -8,8 +10,10 @@ import { Leadership } from "./leadership.ts";
 import type { PairOptions } from "./open-log.ts";
 
 const POLL_MS = 200;
+/** So that a short term does not pass between two steps. */
+const POLLS_PER_TERM = 10;
 
-/** Decides between the hosts of a pair, with the clocks of this machine. */
+/** The leadership of this host, with the real clocks. */
 export function createLeadership(
   { host, clientUrl: url, termMs }: PairOptions,
   log: HostLog,
@@ -17,7 +21,6 @@ export function createLeadership(
   identity: Identity,
 ): Leadership {
   const { hardware, hardwareId } = identity.hashHardware();
-  const pollMs = Math.min(POLL_MS, termMs / 10);
   return new Leadership({
     store,
     log,
@@ -27,8 +30,26 @@ export function createLeadership(
     url,
     version,
     termMs,
-    pollMs,
+    pollMs: Math.min(POLL_MS, termMs / POLLS_PER_TERM),
     bootMs: readBootClock,
     systemTime: wallClock,
   });
+}
+
+/**
+ * Two machines with one name would each take the other's term for their own. A machine of which a
+ * part was replaced is still the same one, as for a license.
+ */
+export function refuseOtherMachine(
+  pair: Pair | null,
+  host: string,
+  identity: Pick<Identity, "hashHardware" | "isThisMachine">,
+): void {
+  const known = pair?.hosts.get(host);
+  if (known === undefined || identity.isThisMachine(known.hardware)) return;
+  const { hardwareId } = identity.hashHardware();
+  throw new FolderRefused(
+    `host ${host} of the pair is another machine: its hardware id is ${known.hardwareId}, and that of this machine is ${hardwareId}`,
+    "give each host its own name with pair_host; a new machine is admitted with berth pair request",
+  );
 }

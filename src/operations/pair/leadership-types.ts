@@ -42,11 +42,3 @@ export interface LeadershipStatus {
   readonly hosts: readonly HostRow[];
   readonly database: DatabaseReport | null;
 }
-
-/** What is done when this host begins to lead, and when it stops. */
-export interface LeadershipListener {
-  /** Before the first reply. If it fails, this host does not lead. */
-  readonly begin?: (epoch: number) => Promise<void>;
-  /** From now on nothing may be answered. Also called if `begin` failed. */
-  readonly end?: () => void;
-}

@@ -11,12 +11,8 @@ import {
 } from "../../store/log/shared-log.ts";
 import { chooseHeir, HEIR_MS, RecentProgress, waitForHeir } from "./hand-over.ts";
 import { HostReports } from "./host-reports.ts";
-import type {
-  LeadershipListener,
-  LeadershipOptions,
-  LeadershipStatus,
-  Role,
-} from "./leadership-types.ts";
+import { LeadershipListeners, type LeadershipListener } from "./leadership-listeners.ts";
+import type { LeadershipOptions, LeadershipStatus, Role } from "./leadership-types.ts";
 import { Term } from "./term.ts";
 
 const UNKNOWN_LEADER: Role = { role: "standby", leader: null, url: null };
@@ -27,6 +23,8 @@ function ignoreUnavailable(error: unknown): void {
   if (!(error instanceof LogUnavailable)) throw error;
 }
 
+/** How long replies are sent after the last change of a planned end is durable. */
+const REPLIES_MS = 20;
 /** The log can still be used, or can be used again. */
 const CAN_LEAD_AFTER = new Set(["standby", "log_unavailable"]);
 
@@ -39,7 +37,7 @@ export class Leadership {
   readonly #reports: HostReports;
   readonly #progress = new RecentProgress();
   readonly #term: Term;
-  readonly #listeners: LeadershipListener[] = [];
+  readonly #listeners = new LeadershipListeners();
   #role: Role = UNKNOWN_LEADER;
   #row: LogLeader | null = null;
   /** After a failed attempt to lead, the other host has a chance. */
@@ -49,6 +47,7 @@ export class Leadership {
   /** Resolves when the store refuses changes and none is under way. */
   #settled: Promise<void> = Promise.resolve();
   #isStopped = false;
+  #isEnding = false;
   #problem: string | null = null;
   #isLogAway = false;
 
@@ -84,14 +83,19 @@ export class Leadership {
     };
   }
 
-  /** Checked before a request is handled and again before its reply is sent. */
+  /** Checked before a reply is sent, after everything that the request waited for. */
   mayAnswer(): boolean {
     return this.#role.role === "leader" && this.#term.isLasting;
   }
 
+  /** Checked before a request is handled. Before a planned end, those under way are answered. */
+  mayAccept(): boolean {
+    return !this.#isEnding && this.mayAnswer();
+  }
+
   /** In the order in which they were added; `end` in the same order. */
   addListener(listener: LeadershipListener): void {
-    this.#listeners.push(listener);
+    this.#listeners.add(listener);
   }
 
   start(): void {
@@ -212,7 +216,7 @@ export class Leadership {
     try {
       const led = await store.lead(epoch, { type: "ChangeLeader", epoch, ...names });
       if (!led.ok) return await this.#giveUp(epoch, led.fault);
-      for (const { begin } of this.#listeners) await begin?.(epoch);
+      await this.#listeners.begin(epoch);
     } catch (error) {
       await this.#giveUp(epoch, { code: "internal_error" });
       throw error;
@@ -231,17 +235,12 @@ export class Leadership {
     const { store } = this.#options;
     this.#term.end();
     this.#role = UNKNOWN_LEADER;
+    this.#isEnding = false;
     const isOfStore = fault.code === "log_unavailable" || fault.code === "storage_full";
     this.#settled = store.stopLeading({ code: isOfStore ? fault.code : "standby" });
     this.#settled.catch(() => {});
     log.warn("this host no longer leads the pair", { reason: fault.code });
-    for (const { end } of this.#listeners) {
-      try {
-        end?.();
-      } catch (error) {
-        log.error("could not stop the work of the leader", { error });
-      }
-    }
+    this.#listeners.end();
   }
 
   /** Ends the term, also in the log, unless this host can go on with a new epoch. */
@@ -255,6 +254,15 @@ export class Leadership {
     await this.#options.log.release(epoch, null, 0).catch(ignoreUnavailable);
   }
 
+  /** Accepts nothing new. What was decided before is made durable and answered. */
+  async #finishRequests(): Promise<void> {
+    await this.#listeners.finish();
+    this.#isEnding = true;
+    this.#settled = this.#options.store.stopLeading({ code: "standby" });
+    await this.#settled.catch(() => {});
+    await Bun.sleep(REPLIES_MS);
+  }
+
   /** Returns the last line of this term; null: the log did not take the end of the term. */
   async #release(heir: string | null, heirMs: number): Promise<number | null> {
     let end: number | null = null;
@@ -262,6 +270,7 @@ export class Leadership {
     await this.#exclusively(async () => {
       if (this.#role.role !== "leader") return;
       const { epoch } = this.#role;
+      await this.#finishRequests();
       this.#endTerm({ code: "standby" });
       await this.#settled;
       await log.release(epoch, heir, heirMs);

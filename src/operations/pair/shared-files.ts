@@ -8,7 +8,7 @@ import { log } from "../../platform/log.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import { LogUnavailable, type HostLog } from "../../store/log/shared-log.ts";
 import type { FilePublisher } from "./file-publisher.ts";
-import type { LeadershipListener } from "./leadership-types.ts";
+import type { LeadershipListener } from "./leadership-listeners.ts";
 
 /** The access list, the keys for a cloud, and the settings that were edited on the page. */
 const NAMES = ["access", "keys", "settings"] as const;

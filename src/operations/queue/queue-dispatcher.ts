@@ -5,10 +5,10 @@ import type { State } from "../../domain/state.ts";
 import { later, SECOND, type Instant } from "../../domain/time.ts";
 import { log } from "../../platform/log.ts";
 import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
-import type { Store } from "../../store/store.ts";
 import type { StoreObserver } from "../../store/store-options.ts";
 import { DispatchTimer } from "./dispatch-timer.ts";
 import { PlaceContacts } from "./place-contacts.ts";
+import type { QueueDispatcherOptions } from "./queue-dispatcher-options.ts";
 import { canFreeSlot, isPlaceEvent, listProducts } from "./relevant-events.ts";
 import type { PendingRequest } from "./waiting-request.ts";
 import { WaitingRequests } from "./waiting-requests.ts";
@@ -23,14 +23,6 @@ const STORAGE_RETRY_MS = 1_000;
 const WORK_OF_PARKING = 20;
 /** Lapsed users that one command names: it removes one of them. */
 const LAPSED_PER_COMMAND = 8;
-
-export interface QueueDispatcherOptions {
-  readonly store: Store;
-  /** Appliance time: slots end by it. */
-  readonly now: () => Instant;
-  /** Milliseconds of a clock that never jumps: places lapse by it. */
-  readonly contactClock: () => number;
-}
 
 /**
  * Gives free slots to users who wait, after each event that may free one, and by one timer. It does
@@ -54,6 +46,8 @@ export class QueueDispatcher implements StoreObserver {
   #isStepPlanned = false;
   #isLaterStepPlanned = false;
   #hasStorageFault = false;
+  /** Another host of a pair leads: it gives the slots. */
+  #isPaused = false;
   #changeCount = 0;
 
   /** How often a place changed since the start. */
@@ -68,7 +62,19 @@ export class QueueDispatcher implements StoreObserver {
 
   /** Gives the slots that came free while the server was stopped. Every place has a full term. */
   start(): void {
+    this.#isPaused = false;
+    this.#knownState = null;
     this.#dispatchAll();
+  }
+
+  /** Gives nothing until the next start. Requests that wait are the caller's to end. */
+  pause(): void {
+    this.#isPaused = true;
+    this.#timer.stop();
+    this.#changed.clear();
+    this.#unfinished.clear();
+    this.#retries.clear();
+    this.#refusals.clear();
   }
 
   stop(): void {
@@ -81,6 +87,7 @@ export class QueueDispatcher implements StoreObserver {
    * none of them may have. False: there is more to do, which other requests must not wait for.
    */
   dispatch(product: string): boolean {
+    if (this.#isPaused) return true;
     this.#changed.delete(product);
     this.#unfinished.delete(product);
     for (let work = 0; work < CHANGES_PER_STEP;) {
@@ -131,6 +138,7 @@ export class QueueDispatcher implements StoreObserver {
   }
 
   applied(events: readonly Event[], state: State): void {
+    if (this.#isPaused) return;
     if (state.queues.size === 0 && this.#contacts.size === 0 && this.requests.size === 0) return;
     for (const event of events) this.#observe(event, state);
   }
@@ -196,6 +204,7 @@ export class QueueDispatcher implements StoreObserver {
   }
 
   #runStep(): void {
+    if (this.#isPaused) return;
     // A dispatch removes its product, and adds it again if it changed anything.
     for (const product of this.#changed) {
       if (!this.#unfinished.has(product)) this.dispatch(product);

@@ -172,6 +172,12 @@ export class SlotQueue {
     this.#dispatcher.start();
   }
 
+  /** Another host leads: gives nothing, and answers all waiting requests. Their places stay. */
+  pause(): void {
+    this.#dispatcher.pause();
+    for (const request of this.#dispatcher.requests.listAll()) request.retry();
+  }
+
   /** Answers all waiting requests. Their places stay. */
   stop(): void {
     this.#isStopping = true;

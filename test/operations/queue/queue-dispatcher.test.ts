@@ -58,6 +58,26 @@ describe("the timer of the queue", () => {
   });
 });
 
+describe("the queue of a host that does not lead its pair", () => {
+  test("gives no slot and ends no place until the host leads", async () => {
+    const clock = { now: 0 };
+    const site = await openFullSite(() => clock.now);
+    const { queue } = site.services;
+    expect((await claim(site, "ada", 0))[0].status).toBe(400);
+    queue.pause();
+    expectOk(await site.unregister({ product: "cad", user: "zoe" }));
+    await Bun.sleep(5);
+    expect(countHeld(site)).toBe(0);
+    // The user was in contact with the other host: only a term from now on counts.
+    clock.now = 60_000;
+    queue.start();
+    expect({ waiting: countWaiting(site), held: countHeld(site) }).toMatchObject({ held: 1 });
+    clock.now = 89_999;
+    queue.start();
+    expect(countHeld(site)).toBe(1);
+  });
+});
+
 describe("a user under a cap of the settings gets a free slot", () => {
   const licenses = { 1: { slots: 2 }, 2: { product: "viz", slots: 2 } };
 
