@@ -1,11 +1,6 @@
 import { SECOND } from "../../domain/time.ts";
-import {
-  TAKEOVER_TIME,
-  type LicenseClient,
-  type Refused,
-  type Slot,
-  type Unanswered,
-} from "./license-client.ts";
+import type { Refused, Slot, Unanswered } from "./claim-reply.ts";
+import { TAKEOVER_TIME, type LicenseClient } from "./license-client.ts";
 import { pause, withJitter } from "./pause.ts";
 import { RunFailure } from "./run-failure.ts";
 

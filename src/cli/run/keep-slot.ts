@@ -1,6 +1,7 @@
 import { SECOND } from "../../domain/time.ts";
 import { backoff, formatClock } from "./claim-slot.ts";
-import { TAKEOVER_TIME, type LicenseClient, type Slot } from "./license-client.ts";
+import type { Slot } from "./claim-reply.ts";
+import { TAKEOVER_TIME, type LicenseClient } from "./license-client.ts";
 import { pause, withJitter } from "./pause.ts";
 
 export interface KeeperEvents {

@@ -4,7 +4,8 @@ import { printNote, printWarning, StatusLine } from "../frame/terminal.ts";
 import { claimSlot } from "./claim-slot.ts";
 import { CommandProcess } from "./command-process.ts";
 import { SlotKeeper } from "./keep-slot.ts";
-import type { LicenseClient, Slot } from "./license-client.ts";
+import type { Slot } from "./claim-reply.ts";
+import type { LicenseClient } from "./license-client.ts";
 import { SignalRelay, WaitInterrupted } from "./signal-relay.ts";
 
 export interface RunRequest {
