@@ -7,4 +7,7 @@ export const combineObservers = (...observers: readonly StoreObserver[]): StoreO
   durable(events, state) {
     for (const observer of observers) observer.durable(events, state);
   },
+  followed(events, state, at) {
+    for (const observer of observers) observer.followed?.(events, state, at);
+  },
 });

@@ -40,6 +40,7 @@ export class RecoverableJournal {
   #fault: StorageFault | null = null;
   #failureHandling: Promise<void> | null = null;
   #recovering: Promise<void> | null = null;
+  #stepDown: Promise<void> | null = null;
   #isProbing = false;
 
   constructor(options: JournalOptions, segment: ValidSegment, parts: StoreParts) {
@@ -47,9 +48,9 @@ export class RecoverableJournal {
     this.#parts = parts;
     const copy = new FileBatchWriter(this.#syncTimes);
     this.#writer = options.log
-      ? new LogBatchWriter(options.log, copy, (error) => this.#fail(error))
+      ? new LogBatchWriter(options.log, copy, (error) => this.#commit.fail(error))
       : copy;
-    this.#fault = options.log ? { code: "standby" } : null;
+    this.#fault = this.#restingFault;
     this.#commit = this.#startCommit(segment);
   }
 
@@ -65,26 +66,45 @@ export class RecoverableJournal {
 
   /** Whether lines can be written to the journal of this host, even if another host leads. */
   get canCopyLines(): boolean {
-    return (
-      this.#fault === null ||
-      this.#fault.code === "standby" ||
-      this.#fault.code === "log_unavailable"
-    );
+    return this.#fault === null || isWithoutLeadership(this.#fault);
   }
 
-  /** From now on changes are accepted, and appended to the shared log with this epoch. */
-  lead(epoch: number): void {
+  /**
+   * From now on changes are accepted, and appended to the shared log with this epoch. Returns why
+   * this host cannot lead; null: it leads.
+   */
+  lead(epoch: number): StorageFault | null {
+    if (this.#recovering !== null) return this.#fault ?? { code: "standby" };
+    if (this.#fault !== null && !isWithoutLeadership(this.#fault)) return this.#fault;
     if (this.#writer instanceof LogBatchWriter) this.#writer.epoch = epoch;
-    this.#fault = null;
+    return (this.#fault = null);
   }
 
   /** Refuses changes from now on. Resolves when those under way are durable or have failed. */
   async stopLeading(fault: StorageFault): Promise<void> {
-    if (this.#fault !== null) return;
-    this.#fault = fault;
+    if (this.#fault === null) {
+      this.#fault = fault;
+      this.#stepDown = this.#finishLeading();
+    }
+    await this.#stepDown;
+    while (this.#recovering !== null) await this.#recovering;
+  }
+
+  /** This host has all lines of the log: that the log was away is over. */
+  endLogFault(): void {
+    if (this.#fault?.code === "log_unavailable") this.#fault = { code: "standby" };
+  }
+
+  async #finishLeading(): Promise<void> {
     await this.#commit.whenDurable()?.catch(() => {});
-    await this.#recovering;
+    // A batch of this host must never be taken for a batch of the log, so this comes last.
     if (this.#writer instanceof LogBatchWriter) this.#writer.epoch = null;
+    this.#stepDown = null;
+  }
+
+  /** What is refused although nothing is wrong: everything, as long as the other host may lead. */
+  get #restingFault(): StorageFault | null {
+    return this.#options.log === null ? null : { code: "standby" };
   }
 
   /** Resolves when the running recovery ends; null: none is running. */
@@ -124,6 +144,12 @@ export class RecoverableJournal {
     await this.#commit.switchFile(() => Promise.reject(failure)).catch(() => {});
   }
 
+  /** Closes the open segment once nothing is under way in it. */
+  async close(): Promise<void> {
+    await this.#writer.settle();
+    this.#commit.close();
+  }
+
   /** Ends the fault of a full disk if there is space again. */
   async probeDiskSpace(): Promise<void> {
     // One probe at a time: the result of a slow one may be outdated.
@@ -132,7 +158,7 @@ export class RecoverableJournal {
     const hasSpace = await canWriteProbe(this.#options.disk, this.#options.folder);
     this.#isProbing = false;
     if (!hasSpace || this.#fault?.code !== "storage_full") return;
-    this.#fault = null;
+    this.#fault = this.#restingFault;
     this.#parts.checkpoints.retrySoon();
   }
 
@@ -166,7 +192,7 @@ export class RecoverableJournal {
   }
 
   async #reload(): Promise<void> {
-    const { disk, folder, checkSignatures } = this.#options;
+    const { disk, folder, checkSignatures, log } = this.#options;
     const { live, lockedFolder, checkpoints } = this.#parts;
     await this.#commit.pendingSwitch;
     await this.#commit.whenDurable()?.catch((error: unknown) => {
@@ -177,9 +203,13 @@ export class RecoverableJournal {
       this.#fail(failure);
       throw failure;
     }
-    this.#commit.close();
+    await this.close();
+    // The sync of the copy failed meanwhile: the process is about to end.
+    if (this.#failureHandling !== null) return;
     const durableEnd = { path: lockedFolder.segmentPath, size: this.#commit.durableBytes };
-    const loaded = await reloadFolder(disk, folder, durableEnd, checkSignatures);
+    const loaded = await reloadFolder(disk, folder, durableEnd, checkSignatures, {
+      hasLog: log !== null,
+    });
     live.replace(loaded);
     checkpoints.coveredSeq = loaded.coveredSeq;
     const segment = await this.#chooseSegment(loaded);
@@ -187,8 +217,7 @@ export class RecoverableJournal {
       loaded.hasUncheckpointedSegments || segment !== loaded.segment;
     this.#commit = this.#startCommit(segment);
     if (this.#writer instanceof LogBatchWriter) this.#writer.epoch = null;
-    if (this.#fault?.code === "storage_failed")
-      this.#fault = this.#options.log ? { code: "standby" } : null;
+    if (this.#fault?.code === "storage_failed") this.#fault = this.#restingFault;
   }
 
   /** A new segment if the last one reached the file size limit and a new one can be created. */
@@ -197,7 +226,11 @@ export class RecoverableJournal {
     const next = await createNextSegment(this.#options.disk, this.#options.folder, head.seq + 1);
     if (next === null) return segment;
     this.#parts.rotation.limitSize(segment.size);
-    this.#fault = null;
+    this.#fault = this.#restingFault;
     return next;
   }
 }
+
+/** Nothing is wrong with the disk of this host, but it does not lead. */
+const isWithoutLeadership = ({ code }: StorageFault): boolean =>
+  code === "standby" || code === "log_unavailable";

@@ -84,6 +84,8 @@ export interface StoreObserver {
   readonly applied: (events: readonly Event[], state: State, at: Instant) => void;
   /** The events are on disk. */
   readonly durable: (events: readonly Event[], state: State) => void;
+  /** In a pair: events of the other host, or of this one before a failure, were applied. */
+  readonly followed?: (events: readonly Event[], state: State, at: Instant) => void;
 }
 
 /** Counts the bytes that one peer's calls add to the audit log. */
@@ -98,6 +100,12 @@ export interface LastDecision {
   readonly fault: Fault | StorageFault | null;
 }
 
+/** Why a host cannot follow the log of its pair, and what helps. */
+export interface FollowProblem {
+  readonly message: string;
+  readonly hint: string;
+}
+
 /** The status of a store. */
 export interface StoreStatus {
   /** Null: changes are accepted. */
@@ -106,6 +114,8 @@ export interface StoreStatus {
   readonly folderChange: FolderChanged | null;
   readonly notes: readonly string[];
   readonly checkpointError: string | null;
+  /** In a pair: why this host no longer follows the other one; null: it does, or leads. */
+  readonly followProblem: FollowProblem | null;
   readonly seq: number;
   /** The last encoded line, and its checksum. */
   readonly head: LogEnd;

@@ -11,10 +11,11 @@ import { CheckpointRunner } from "./checkpoint/checkpoint-runner.ts";
 import { DiskFigureCache } from "./folder/disk-space.ts";
 import { openFolder, type OpenedFolder } from "./folder/folder.ts";
 import { LockedFolder } from "./folder/locked-folder.ts";
-import { toFaultResult, toStorageFault, type StorageFault } from "./journal/storage-fault.ts";
+import { toFaultResult, type StorageFault } from "./journal/storage-fault.ts";
 import type { ChainHead } from "./journal/journal.ts";
 import { RotationSchedule } from "./journal/rotation.ts";
-import { LogFollower, openLog } from "./log/log-follower.ts";
+import { LogFollower } from "./log/log-follower.ts";
+import { openLog } from "./log/open-log.ts";
 import type { SharedLog } from "./log/shared-log.ts";
 import { LiveState } from "./live-state.ts";
 import { RecoverableJournal } from "./recoverable-journal.ts";
@@ -57,7 +58,8 @@ export class Store {
   static async open(options: StoreOptions): Promise<Store> {
     const uid = options.uid ?? process.getuid?.() ?? 0;
     const identify = options.identify ?? (async () => "");
-    const opened = await openFolder({ ...options, uid, identify, now: options.clock });
+    const hasLog = options.openLog !== undefined;
+    const opened = await openFolder({ ...options, uid, identify, now: options.clock, hasLog });
     try {
       return new Store(options, opened, await openLog(options, opened));
     } catch (error) {
@@ -116,7 +118,9 @@ export class Store {
     const refusal = this.#journal.fault ?? this.#findChangeFault(command);
     this.#lastFault = refusal;
     if (refusal !== null) return Promise.resolve(err(refusal));
-    if (this.#format.isOld) return this.#migrateThen(() => this.transact(command, view, meter));
+    if (this.#format.isOld) {
+      return this.#format.migrateThen(() => this.transact(command, view, meter));
+    }
     const context = this.#live.makeContext();
     this.#lastDecisionAt = context.at;
     let answer: Result<T, Fault>;
@@ -146,8 +150,9 @@ export class Store {
   async read<T>(view: (state: State, context: RuleContext) => T): Promise<Result<T, StorageFault>> {
     if (this.#journal.recovering !== null) await this.#journal.recovering;
     const { fault } = this.#journal;
-    // A full disk still lets the server answer what it has on disk.
-    if (fault !== null && fault.code !== "storage_full") return err(fault);
+    // A full disk still lets a server that is alone answer what it has on disk.
+    const canRead = fault?.code === "storage_full" && this.#follower === null;
+    if (fault !== null && !canRead) return err(fault);
     return this.#whenDurable(ok(view(this.#live.state, this.#live.makeContext())));
   }
 
@@ -168,26 +173,28 @@ export class Store {
 
   /**
    * In a pair: applies what the other host wrote since, and refuses changes from now on. Rejects if
-   * the log cannot be read.
+   * the log cannot be read, with a `StorageError` if the lines cannot be written, and with a
+   * `CannotFollow` if they are not a continuation, or of a newer version.
    */
   async follow(): Promise<void> {
     await this.stopLeading({ code: "standby" });
-    await this.#journal.recovering;
     await this.#follower?.catchUp();
   }
 
   /**
    * In a pair: accepts changes from now on, which are appended with this epoch. `command` is the
-   * first one; no reply is sent before it is durable.
+   * first one; no reply is sent before it is durable. If it is refused, this host does not lead.
    */
   async lead<C extends Command>(
     epoch: number,
     command: C,
   ): Promise<Result<OutcomeOf<C>, Fault | StorageFault>> {
-    // The log takes no lines of an older epoch, so this is the end of it.
-    await this.follow();
-    this.#journal.lead(epoch);
-    return this.transact(command, (_state, outcome) => outcome);
+    await this.stopLeading({ code: "standby" });
+    const fault = (await this.#follower?.prepareToLead(epoch)) ?? this.#journal.lead(epoch);
+    if (fault !== null) return err(fault);
+    const led = await this.transact(command, (_state, outcome) => outcome);
+    if (!led.ok) await this.stopLeading({ code: "standby" });
+    return led;
   }
 
   /** In a pair: refuses changes from now on, and follows the other host. */
@@ -201,6 +208,7 @@ export class Store {
       folderChange: this.#lockedFolder.change,
       notes: [...this.#notes, ...this.#lockedFolder.notes],
       checkpointError: this.#checkpoints.error,
+      followProblem: this.#follower?.problem ?? null,
       seq: this.#live.lastSeq,
       head: { seq: this.#live.head.seq, sum: this.#live.head.sum },
       coveredSeq: this.#checkpoints.coveredSeq,
@@ -237,6 +245,7 @@ export class Store {
   /** After a clean stop `state.json` contains everything. */
   async close(): Promise<void> {
     this.#maintenance.stop();
+    await this.#follower?.stop();
     await this.#journal.recovering;
     await this.#journal.commit.whenDurable()?.catch(() => {});
     await this.#checkpoints.stop();
@@ -248,7 +257,7 @@ export class Store {
       this.#journal.canCopyLines && !this.#format.isOld && !this.#checkpoints.isHung;
     if (hasUncheckpointedLines && canCheckpoint) await this.checkpoint();
     await this.#journal.failureHandling;
-    this.#journal.commit.close();
+    await this.#journal.close();
     this.#lockedFolder.release();
   }
 
@@ -265,17 +274,6 @@ export class Store {
   #findChangeFault(command: Command | object): StorageFault | null {
     const known = "type" in command ? command : null;
     return this.#options.findChangeFault?.(this.#live.state, known) ?? null;
-  }
-
-  async #migrateThen<T, F>(
-    change: () => Promise<Result<T, F>>,
-  ): Promise<Result<T, F | StorageFault>> {
-    try {
-      await this.#format.migrate();
-    } catch (error) {
-      return err(toStorageFault(error));
-    }
-    return change();
   }
 
   #whenDurable<T, F>(

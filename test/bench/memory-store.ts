@@ -73,6 +73,7 @@ export class Store implements Pick<DurableStore, StoreMember> {
       folderChange: null,
       notes: [],
       checkpointError: null,
+      followProblem: null,
       seq,
       head: { seq, sum },
       coveredSeq: 0,

@@ -281,6 +281,7 @@ describe("store health", () => {
       folderChange: null,
       notes: [],
       checkpointError: null,
+      followProblem: null,
       seq: 4,
       head: { seq: 4, sum: lastLine?.sum ?? "" },
       coveredSeq: 0,

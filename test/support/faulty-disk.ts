@@ -95,6 +95,17 @@ export class FaultyDisk implements Disk {
     this.#recordCall("open", path);
     const file = realDisk.open(path, how);
     let isClosed = false;
+    let syncCount = 0;
+    const syncing = async (name: "sync" | "syncData"): Promise<void> => {
+      if (isClosed) this.misuses.push(`${path} was synced after it was closed`);
+      syncCount += 1;
+      try {
+        await this.#recordAndBlock(name, path);
+        if (this.hasRealSync) await file[name]();
+      } finally {
+        syncCount -= 1;
+      }
+    };
     return {
       write: (bytes) => {
         this.#recordCall("write", path);
@@ -109,14 +120,8 @@ export class FaultyDisk implements Disk {
         this.#recordCall("truncate", path);
         file.truncate(size);
       },
-      sync: async () => {
-        await this.#recordAndBlock("sync", path);
-        if (this.hasRealSync) await file.sync();
-      },
-      syncData: async () => {
-        await this.#recordAndBlock("syncData", path);
-        if (this.hasRealSync) await file.syncData();
-      },
+      sync: () => syncing("sync"),
+      syncData: () => syncing("syncData"),
       identity: () => file.identity(),
       readBack: (length) => {
         this.#recordCall("readBack", path);
@@ -126,6 +131,7 @@ export class FaultyDisk implements Disk {
         // The kernel reuses the descriptor for the next file: a second close would close that file.
         if (isClosed) this.misuses.push(`${path} was closed twice`);
         if (isClosed) throw makeDiskError("EBADF");
+        if (syncCount > 0) this.misuses.push(`${path} was closed during a sync`);
         isClosed = true;
         // Really closed even if the call then fails, so that the test leaks no descriptor.
         file.close();

@@ -38,6 +38,9 @@ export class SimulatedLog {
     replication: "strict",
     problems: [],
   };
+  /** What the next reads of lines and appends wait for. */
+  readDelay: Promise<void> = Promise.resolve();
+  appendDelay: Promise<void> = Promise.resolve();
 
   constructor({ seq, sum }: LogEnd) {
     this.leader = { seq, sum, epoch: 0, holder: null, url: null, heir: null };
@@ -73,12 +76,15 @@ export class SimulatedHostLog implements HostLog {
   }
 
   async readLines(after: number, limit: number): Promise<readonly LogLine[]> {
-    return this.#log.lines.filter(({ seq }) => seq > after).slice(0, limit);
+    const lines = this.#log.lines.filter(({ seq }) => seq > after).slice(0, limit);
+    await this.#log.readDelay;
+    return lines;
   }
 
   async append(epoch: number, batch: LineBatch): Promise<boolean> {
     const { fault } = this.#log;
     this.#log.fault = null;
+    await this.#log.appendDelay;
     if (fault === "lost") throw new LogUnavailable("the statement was lost");
     const isAppended = this.#appendIfLeading(epoch, batch);
     if (fault === "answer lost") throw new LogUnavailable("no answer");

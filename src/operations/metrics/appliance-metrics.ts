@@ -97,6 +97,11 @@ export class ApplianceMetrics implements StoreObserver {
     }
   }
 
+  /** Changes are counted by the host that made them: the counters of both hosts can be added. */
+  followed(events: readonly Event[], state: State, at: Instant): void {
+    this.applied(events, state, at);
+  }
+
   sample(state: State, now: Instant): void {
     for (const license of state.licenses.values()) this.#recordLicense(license, now);
     for (const id of this.#licensePeaks.keys()) {

@@ -55,6 +55,8 @@ export class QueueCounters {
         return;
       }
       case "ClockSetBack":
+      // The host that led before counted the places of its time.
+      case "LeaderChanged":
         return this.readPlaces(state);
       default:
     }

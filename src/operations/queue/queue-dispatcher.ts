@@ -137,6 +137,7 @@ export class QueueDispatcher implements StoreObserver {
     return later(at, holdMsOf(state, product) - Math.round(silentMs));
   }
 
+  /** Not called for lines of the other host of a pair: the host that leads gives the slots. */
   applied(events: readonly Event[], state: State): void {
     if (this.#isPaused) return;
     if (state.queues.size === 0 && this.#contacts.size === 0 && this.requests.size === 0) return;
@@ -163,6 +164,10 @@ export class QueueDispatcher implements StoreObserver {
         if (!state.queues.get(product)) this.#contacts.delete(product);
         break;
       }
+      case "LeaderChanged":
+        // Contacts with the host that led before are not known here.
+        this.#knownState = null;
+        break;
       case "MovedAway":
         // This host grants nothing any more: callers must be sent to the other one.
         for (const request of this.requests.listAll()) this.#retries.add(request);

@@ -55,6 +55,11 @@ export class SessionLengths implements StoreObserver {
 
   durable(): void {}
 
+  /** A host that begins to lead must know the sessions of the pair. */
+  followed(events: readonly Event[], state: State): void {
+    this.applied(events, state);
+  }
+
   /** Adds an event of the audit log; all of them in their order. */
   addRecorded(event: Event, state: State): void {
     this.#add(event, state);

@@ -17,7 +17,7 @@ import { encodeLine, genesisHead, scanSegment } from "../journal/journal.ts";
 import { loadFolder, makeLastBatchDurable, type LoadedFolder } from "./load.ts";
 import { stopOrphanCheckpoint, lockFolder, type FolderLock, type LockHolder } from "./lock.ts";
 import { FolderRefused } from "./refusal.ts";
-import { NO_RECOVERY_HINT, findRecoveryHint } from "../journal/replay.ts";
+import { NO_RECOVERY_HINT, findRecoveryHint, type ReplayOptions } from "../journal/replay.ts";
 import type { SignatureCheck } from "../state/signature-check.ts";
 import { finishRestore, hasUnfinishedRestore } from "./restore-steps.ts";
 import { emptyAuditLogEnd } from "../state/snapshot.ts";
@@ -31,7 +31,7 @@ export interface OpenedFolder extends Omit<LoadedFolder, "format"> {
   readonly format: StateFormat;
 }
 
-export interface FolderOptions {
+export interface FolderOptions extends ReplayOptions {
   readonly disk: Disk;
   readonly folder: string;
   /** The required kind of folder; null: either. */
@@ -59,7 +59,7 @@ export async function openFolder(options: FolderOptions): Promise<OpenedFolder> 
   const { disk, folder, kind } = options;
   const { lock, notes } = await acquireFolder(options);
   try {
-    const existing = await loadFolder(disk, folder, options.checkSignatures);
+    const existing = await loadFolder(disk, folder, options.checkSignatures, options);
     const loaded = existing ?? (await createOnFirstStart(options));
     const actualKind = loaded.state.kind;
     if (kind !== null && kind !== actualKind) throw wrongKind(folder, kind, actualKind);

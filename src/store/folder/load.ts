@@ -4,7 +4,12 @@ import type { Disk } from "../../platform/files/disk.ts";
 import { writeAll } from "../../platform/files/files.ts";
 import { STATE_FILE } from "./files.ts";
 import type { ChainHead } from "../journal/journal.ts";
-import { replay, type ValidSegment, type ReplayResult } from "../journal/replay.ts";
+import {
+  replay,
+  type ReplayOptions,
+  type ReplayResult,
+  type ValidSegment,
+} from "../journal/replay.ts";
 import { refuseUnsigned } from "../state/refuse-unsigned.ts";
 import type { SignatureCheck } from "../state/signature-check.ts";
 
@@ -35,13 +40,16 @@ export async function loadFolder(
   disk: Disk,
   folder: string,
   checkSignatures?: SignatureCheck,
+  options: ReplayOptions = {},
 ): Promise<LoadedFolder | null> {
-  const replayed = await replay(disk, folder);
+  const replayed = await replay(disk, folder, () => {}, options);
   if (replayed === null) return null;
   await refuseUnsigned(disk, folder, replayed, checkSignatures);
   const { snapshot, format, state, head, segments, tornTail, lastBatch } = replayed;
   const segment = segments.at(-1) as ValidSegment;
-  const notes = tornTail === null ? [] : [await cutTornTail(disk, folder, segment, tornTail)];
+  const isInLog = options.hasLog === true && state.pair !== null;
+  const cut = { bytes: tornTail ?? new Uint8Array(), isInLog };
+  const notes = tornTail === null ? [] : [await cutTornTail(disk, folder, segment, cut)];
   return {
     state,
     head,
@@ -60,6 +68,7 @@ export async function reloadFolder(
   folder: string,
   durable: { readonly path: string; readonly size: number },
   checkSignatures?: SignatureCheck,
+  options: ReplayOptions = {},
 ): Promise<LoadedFolder> {
   const file = disk.open(durable.path);
   try {
@@ -69,7 +78,7 @@ export async function reloadFolder(
   } finally {
     file.close();
   }
-  const loaded = await loadFolder(disk, folder, checkSignatures);
+  const loaded = await loadFolder(disk, folder, checkSignatures, options);
   if (loaded === null) throw new Error(`${join(folder, STATE_FILE)} no longer exists`);
   return loaded;
 }
@@ -94,7 +103,7 @@ async function cutTornTail(
   disk: Disk,
   folder: string,
   { path, size: end }: ValidSegment,
-  tornBytes: Uint8Array,
+  { bytes: tornBytes, isInLog }: { readonly bytes: Uint8Array; readonly isInLog: boolean },
 ): Promise<string> {
   const tornPath = `${path}.${end}.torn`;
   const copy = disk.open(tornPath);
@@ -113,5 +122,8 @@ async function cutTornTail(
     segment.close();
   }
   await disk.syncFolder(folder);
-  return `${path} ended in an interrupted write: ${tornBytes.length} bytes that were never acknowledged were moved to ${tornPath}`;
+  const contents = isInLog
+    ? "bytes that are read from the log of the pair again"
+    : "bytes that were never acknowledged";
+  return `${path} ended in an interrupted write: ${tornBytes.length} ${contents} were moved to ${tornPath}`;
 }

@@ -23,6 +23,8 @@ export interface BatchWriter {
   readonly write: (file: OpenFile, batch: LineBatch, bytes: Uint8Array) => Promise<void>;
   /** Resolves when all of the segment is on disk; called before it is closed for another one. */
   readonly finishSegment: (file: OpenFile) => Promise<void>;
+  /** Resolves when nothing is under way in the file any more, so that it can be closed. */
+  readonly settle: () => Promise<void>;
 }
 
 /** Writes to the open segment and syncs it. */
@@ -34,11 +36,20 @@ export class FileBatchWriter implements BatchWriter {
   }
 
   async write(file: OpenFile, _batch: LineBatch, bytes: Uint8Array): Promise<void> {
+    this.append(file, bytes);
+    await this.sync(file);
+  }
+
+  /** Writes without a sync. */
+  append(file: OpenFile, bytes: Uint8Array): void {
     try {
       writeAll(file, bytes);
     } catch (error) {
       throw new StorageError(toStorageFault(error), error);
     }
+  }
+
+  async sync(file: OpenFile): Promise<void> {
     const startedAt = performance.now();
     try {
       await file.syncData();
@@ -51,4 +62,7 @@ export class FileBatchWriter implements BatchWriter {
 
   /** Each batch was synced. */
   finishSegment = (): Promise<void> => Promise.resolve();
+
+  /** A batch was written when its sync returned. */
+  settle = (): Promise<void> => Promise.resolve();
 }

@@ -97,6 +97,16 @@ export class GroupCommit {
     return completion.promise;
   }
 
+  /** Writes nothing any more: what is on disk can no longer be trusted. */
+  fail(error: StorageError): void {
+    if (this.#failure === null) this.#fail(error);
+  }
+
+  /** Whether nothing is written any more. */
+  get hasFailed(): boolean {
+    return this.#failure !== null;
+  }
+
   close(): void {
     if (this.#isClosed) return;
     // Even if close fails: a second close could close another file that got the same descriptor.
@@ -125,9 +135,10 @@ export class GroupCommit {
   async #changeFile({ open, completion }: FileSwitch): Promise<void> {
     this.#requestedSwitch = null;
     try {
+      // Before another one exists: only of the newest segment an end may be missing.
+      await this.#writer.finishSegment(this.#file);
       const [before, next] = [this.#file, await open()];
       if (next !== null) {
-        await this.#writer.finishSegment(before);
         this.#file = next;
         this.#durableBytes = 0;
         closeQuietly(before);
@@ -136,7 +147,7 @@ export class GroupCommit {
     } catch (error) {
       completion.reject(error);
       // A failed sync is fatal here too; after other errors the current file is still usable.
-      if (error instanceof StorageError) this.#fail(error);
+      if (error instanceof StorageError) this.fail(error);
     }
   }
 
@@ -173,7 +184,7 @@ export class GroupCommit {
       await this.#writer.write(this.#file, lines, bytes);
     } catch (error) {
       if (!(error instanceof StorageError)) throw error;
-      return this.#fail(error);
+      return this.fail(error);
     }
     this.#durableBytes += bytes.length;
     this.#writingBatch = null;

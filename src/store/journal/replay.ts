@@ -39,10 +39,15 @@ export interface ReplayResult {
   readonly segments: readonly [...ValidSegment[], ValidSegment];
   /** The bytes after the last valid line: an interrupted write. */
   readonly tornTail: Uint8Array | null;
-  /** The last batch of the last segment: only its lines may not be synced. */
+  /** The last batch of the last segment: only its lines may not be synced. In a pair, all lines. */
   readonly lastBatch: { readonly offset: number; readonly bytes: Uint8Array };
   /** The line that installed a license, if it is in these segments and not in the snapshot. */
   readonly installedBy: ReadonlyMap<number, string>;
+}
+
+export interface ReplayOptions {
+  /** Whether the log of a pair has the lines of the last segment, too. */
+  readonly hasLog?: boolean;
 }
 
 /**
@@ -53,6 +58,7 @@ export async function replay(
   disk: Disk,
   folder: string,
   each: (line: JournalLine) => void = () => {},
+  { hasLog = false }: ReplayOptions = {},
 ): Promise<ReplayResult | null> {
   if (hasUnfinishedRestore(disk, folder)) throw restoreInterrupted(folder);
   const file = new StateFile(disk, folder);
@@ -63,7 +69,7 @@ export async function replay(
     snapshot,
     format: file.format,
     state,
-    ...replaySegments(disk, folder, state, headOf(snapshot), each),
+    ...replaySegments(disk, folder, state, headOf(snapshot), each, hasLog),
   };
 }
 
@@ -74,6 +80,7 @@ function replaySegments(
   state: State,
   start: ChainHead,
   each: (line: JournalLine) => void,
+  hasLog: boolean,
 ): Omit<ReplayResult, "snapshot" | "format" | "state"> {
   let head = start;
   const newSegments = listSegments(disk, folder).filter(({ number }) => number > head.seq);
@@ -95,15 +102,19 @@ function replaySegments(
       }
       each(line);
     });
+    // A host of a pair does not wait for the sync of a batch before it writes the next one.
+    const isInPair = state.pair !== null;
     if (scan.damage !== null) {
-      if (segment !== newSegments.at(-1) || scan.damage.isCorruption) {
-        throw segmentDamaged(folder, segment, scan.damage);
+      const isInLog = hasLog && isInPair;
+      if (segment !== newSegments.at(-1) || (scan.damage.isCorruption && !isInLog)) {
+        throw segmentDamaged(folder, segment, scan.damage, isInPair);
       }
       tornTail = bytes.subarray(scan.end);
     }
     head = scan.head;
     segments.push({ ...segment, size: scan.end });
-    lastBatch = { offset: batchOffset, bytes: bytes.subarray(batchOffset, scan.end) };
+    const offset = isInPair ? 0 : batchOffset;
+    lastBatch = { offset, bytes: bytes.subarray(offset, scan.end) };
   }
   const lastSegment = segments.pop();
   if (lastSegment === undefined) throw segmentMissing(folder, head.seq + 1, null);
@@ -213,7 +224,7 @@ async function isUsableGeneration(
     const snapshot = await new StateFile(disk, folder, generationName(covers)).read();
     if (snapshot?.covers.seq !== covers) return false;
     const state = decodeSnapshot(snapshot);
-    replaySegments(disk, folder, state, headOf(snapshot), () => {});
+    replaySegments(disk, folder, state, headOf(snapshot), () => {}, false);
     return (await check(state)) === null;
   } catch {
     return false;
@@ -224,10 +235,13 @@ function segmentDamaged(
   folder: string,
   { path }: NumberedFile,
   { offset, seq }: JournalDamage,
+  isInPair: boolean,
 ): FolderRefused {
   return new FolderRefused(
     `${path} is damaged at byte ${offset}, where line ${seq} is expected; lines that were safely on disk follow`,
-    `restore a backup with berth restore FILE, or keep a copy of ${folder} and ask for help; nothing was changed`,
+    isInPair
+      ? "start the server with its pair_log, which has these lines; if it refuses, join the pair again: berth pair request; nothing was changed"
+      : `restore a backup with berth restore FILE, or keep a copy of ${folder} and ask for help; nothing was changed`,
   );
 }
 

@@ -1,7 +1,6 @@
 import type { OpenFile } from "../../platform/files/disk.ts";
-import { writeAll } from "../../platform/files/files.ts";
 import type { BatchWriter, FileBatchWriter, LineBatch } from "../journal/batch-writer.ts";
-import { StorageError, toStorageFault } from "../journal/storage-fault.ts";
+import { StorageError } from "../journal/storage-fault.ts";
 import { LogUnavailable, type SharedLog } from "./shared-log.ts";
 
 /**
@@ -14,8 +13,11 @@ export class LogBatchWriter implements BatchWriter {
   readonly #copy: FileBatchWriter;
   readonly #onSyncFailure: (error: StorageError) => void;
   #epoch: number | null = null;
-  #sync: Promise<void> | null = null;
+  /** The syncs that are under way, one after the other; null: none is. */
+  #syncing: Promise<void> | null = null;
   #isSyncDue = false;
+  /** A failed sync is never tried again: the next one could report what it did not do. */
+  #syncFailure: StorageError | null = null;
 
   constructor(log: SharedLog, copy: FileBatchWriter, onSyncFailure: (error: StorageError) => void) {
     this.#log = log;
@@ -31,21 +33,19 @@ export class LogBatchWriter implements BatchWriter {
   async write(file: OpenFile, batch: LineBatch, bytes: Uint8Array): Promise<void> {
     if (this.#epoch === null) return this.#copy.write(file, batch, bytes);
     await this.#append(this.#epoch, batch);
-    try {
-      writeAll(file, bytes);
-    } catch (error) {
-      throw new StorageError(toStorageFault(error), error);
-    }
-    this.#syncSoon(file);
+    if (this.#syncFailure !== null) throw this.#syncFailure;
+    this.#copy.append(file, bytes);
+    this.#isSyncDue = true;
+    this.#syncing ??= this.#syncWhileDue(file);
   }
 
-  async finishSegment(file: OpenFile): Promise<void> {
-    await this.#sync;
-    try {
-      await file.syncData();
-    } catch (error) {
-      throw new StorageError({ code: "storage_failed" }, error);
-    }
+  async finishSegment(): Promise<void> {
+    await this.settle();
+    if (this.#syncFailure !== null) throw this.#syncFailure;
+  }
+
+  async settle(): Promise<void> {
+    while (this.#syncing !== null) await this.#syncing;
   }
 
   async #append(epoch: number, batch: LineBatch): Promise<void> {
@@ -60,21 +60,18 @@ export class LogBatchWriter implements BatchWriter {
   }
 
   /** One sync at a time; it covers all that was written before it began. */
-  #syncSoon(file: OpenFile): void {
-    if (this.#sync !== null) {
-      this.#isSyncDue = true;
-      return;
-    }
-    this.#isSyncDue = false;
-    this.#sync = file.syncData().then(
-      () => {
-        this.#sync = null;
-        if (this.#isSyncDue) this.#syncSoon(file);
-      },
-      (error: unknown) => {
-        this.#sync = null;
-        this.#onSyncFailure(new StorageError({ code: "storage_failed" }, error));
-      },
-    );
+  async #syncWhileDue(file: OpenFile): Promise<void> {
+    do {
+      this.#isSyncDue = false;
+      try {
+        await this.#copy.sync(file);
+      } catch (error) {
+        if (!(error instanceof StorageError)) throw error;
+        this.#syncFailure = error;
+        this.#onSyncFailure(error);
+      }
+    } while (this.#isSyncDue && this.#syncFailure === null);
+    // In the same step as the check above: a write after it begins the next sync.
+    this.#syncing = null;
   }
 }

@@ -1,16 +1,19 @@
-import type { OpenedFolder } from "../folder/folder.ts";
-import { FolderRefused } from "../folder/refusal.ts";
+import { isKnownEvent } from "../../domain/event-catalogue.ts";
+import { messageOfError } from "../../platform/error-message.ts";
 import type { RecoverableJournal } from "../recoverable-journal.ts";
 import type { LiveState } from "../live-state.ts";
-import type { StoreObserver, StoreOptions } from "../store-options.ts";
-import { decodeLine, type ChainHead, type JournalLine } from "../journal/journal.ts";
+import type { StoreObserver } from "../store-options.ts";
+import type { GroupCommit } from "../journal/group-commit.ts";
+import { decodeLine, type JournalLine } from "../journal/journal.ts";
+import { StorageError, type StorageFault } from "../journal/storage-fault.ts";
+import { CannotFollow, damagedLine, endsElsewhere, lineDiverged } from "./log-refusals.ts";
 import type { LogLine, SharedLog } from "./shared-log.ts";
 
-/** Bounds the time without a pause, and the memory for lines that are not on disk yet. */
+/** Bounds the memory for lines that are not on disk yet. */
 const LINES_AT_ONCE = 500;
 
-/** The log does not continue the journal of this host. */
-class LogDiverged extends FolderRefused {}
+/** Bounds the time without a pause: so much is applied in a millisecond or two. */
+const BYTES_BETWEEN_PAUSES = 64 * 1024;
 
 interface FollowerParts {
   readonly log: SharedLog;
@@ -22,77 +25,124 @@ interface FollowerParts {
 /** Applies the lines of the shared log, and copies them to the journal of this host. */
 export class LogFollower {
   readonly #parts: FollowerParts;
+  #problem: CannotFollow | null = null;
+  #work: Promise<unknown> = Promise.resolve();
+  #isStopped = false;
+  #bytesSincePause = 0;
 
   constructor(parts: FollowerParts) {
     this.#parts = parts;
   }
 
-  /** Reads the log to its end. Rejects with `LogUnavailable`, `LogDiverged` or `StorageError`. */
-  async catchUp(): Promise<void> {
+  /** Why this host follows no longer, until it is started again; null: it follows. */
+  get problem(): CannotFollow | null {
+    return this.#problem;
+  }
+
+  /**
+   * Reads the log to where it ends now. Rejects with `LogUnavailable`, with a `StorageError` if the
+   * disk of this host cannot take the lines, or with `CannotFollow`.
+   */
+  catchUp(): Promise<void> {
+    return this.#afterOtherWork(() => this.#catchUp());
+  }
+
+  /**
+   * Reads the log to its end, which nothing moves any more: no host writes with an older epoch.
+   * Returns why this host cannot lead; null: it can.
+   */
+  prepareToLead(epoch: number): Promise<StorageFault | null> {
+    return this.#afterOtherWork(async () => {
+      await this.#catchUp();
+      const end = await this.#parts.log.readLeader();
+      if (end.epoch !== epoch) return { code: "standby" };
+      const { head } = this.#parts.live;
+      if (end.seq !== head.seq || end.sum !== head.sum)
+        throw this.#stopAt(endsElsewhere(end, head));
+      return null;
+    });
+  }
+
+  /** Applies no further lines. Resolves when those under way are on disk, or have failed. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#work.catch(() => {});
+  }
+
+  /** One thing at a time: each continues where the one before ended. */
+  #afterOtherWork<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#work.then(work, work);
+    this.#work = result.catch(() => {});
+    return result;
+  }
+
+  async #catchUp(): Promise<void> {
     const { log, live, journal } = this.#parts;
-    for (;;) {
+    if (this.#problem !== null) throw this.#problem;
+    while (!this.#isStopped) {
+      while (journal.recovering !== null) await journal.recovering;
+      const { fault } = journal;
+      if (fault !== null && !journal.canCopyLines) throw new StorageError(fault, null);
       const lines = await log.readLines(live.lastSeq, LINES_AT_ONCE);
-      for (const line of lines) this.#apply(line);
-      await journal.commit.whenDurable();
-      if (lines.length < LINES_AT_ONCE) return;
+      if (this.#isStopped) return;
+      await this.#applyAll(journal.commit, lines);
+      if (lines.length < LINES_AT_ONCE) return journal.endLogFault();
     }
   }
 
-  #apply({ seq, text }: LogLine): void {
-    const { live, journal, observer } = this.#parts;
+  async #applyAll(commit: GroupCommit, lines: readonly LogLine[]): Promise<void> {
+    try {
+      for (const line of lines) {
+        this.#apply(commit, line);
+        this.#bytesSincePause += line.text.length;
+        if (this.#bytesSincePause < BYTES_BETWEEN_PAUSES) continue;
+        this.#bytesSincePause = 0;
+        await new Promise<void>((resolve) => {
+          setImmediate(resolve);
+        });
+        // The state may have been read again meanwhile, without the lines that failed.
+        if (commit.hasFailed || this.#isStopped) break;
+      }
+    } finally {
+      await commit.whenDurable();
+    }
+  }
+
+  #apply(commit: GroupCommit, { seq, text }: LogLine): void {
+    const { live, observer } = this.#parts;
     const line = decodeLine(Buffer.from(text.slice(0, -1)));
-    if (line === null || !live.applyLine(journal.commit, line, text))
-      throw divergedAt(seq, line, live.head);
-    observer?.applied(line.events, live.state, line.at);
+    if (line === null) throw this.#stopAt(damagedLine(seq));
+    const unknown = line.events.find((event) => !isKnownEvent(event));
+    if (unknown !== undefined) throw this.#stopAt(newerLine(seq, unknown.type));
+    if (!this.#applyDecoded(commit, line, text)) throw this.#stopAt(lineDiverged(line, live.head));
+    observer?.followed?.(line.events, live.state, line.at);
+  }
+
+  /** False: the line does not continue the chain. */
+  #applyDecoded(commit: GroupCommit, line: JournalLine, text: string): boolean {
+    try {
+      return this.#parts.live.applyLine(commit, line, text);
+    } catch (error) {
+      if (error instanceof StorageError) throw error;
+      // Memory may contain a part of the line.
+      this.#parts.journal.recoverFromException();
+      throw this.#stopAt(
+        new CannotFollow(
+          `line ${line.seq} of the log cannot be applied: ${messageOfError(error)}`,
+          "start the same version of berth on both hosts; nothing was changed",
+        ),
+      );
+    }
+  }
+
+  #stopAt(problem: CannotFollow): CannotFollow {
+    this.#problem = problem;
+    return problem;
   }
 }
 
-/** Opens the log of a pair and compares it with the folder; null: this host is alone. */
-export async function openLog(
-  options: Pick<StoreOptions, "openLog">,
-  { state: { appliance, pair }, head }: Pick<OpenedFolder, "state" | "head">,
-): Promise<SharedLog | null> {
-  if (options.openLog === undefined) return null;
-  const log = await options.openLog({ appliance, pair, end: head });
-  await checkHeadOnLog(log, head);
-  return log;
-}
-
-/**
- * Throws unless the journal of this host is a beginning of the log. A database that lost lines when
- * a standby was promoted shows here.
- */
-async function checkHeadOnLog(log: SharedLog, head: ChainHead): Promise<void> {
-  const end = await log.readLeader();
-  if (end.seq < head.seq) {
-    throw new LogDiverged(
-      `the log ends at line ${end.seq} (${end.sum}), but the journal of this host continues to line ${head.seq} (${head.sum}): the database lost lines`,
-      "bring back the database that has them; if it is gone, berth help pair says how to continue",
-    );
-  }
-  const [line] = await log.readLines(head.seq - 1, 1);
-  const sum = line?.seq === head.seq ? sumOf(line.text) : end.seq === head.seq ? end.sum : null;
-  if (sum !== null && sum !== head.sum) {
-    throw new LogDiverged(
-      `line ${head.seq} of the log is ${sum}, but of the journal of this host ${head.sum}`,
-      "this host's folder belongs to another log, or the database lost lines: berth help pair says how to continue",
-    );
-  }
-  if (line !== undefined && line.seq > head.seq + 1) {
-    throw new LogDiverged(
-      `the journal of this host ends at line ${head.seq}, and the log begins with line ${line.seq}`,
-      "this host was away too long: join the pair again with berth pair request",
-    );
-  }
-}
-
-const sumOf = (text: string): string | null =>
-  decodeLine(Buffer.from(text.slice(0, -1)))?.sum ?? null;
-
-const divergedAt = (seq: number, line: JournalLine | null, head: ChainHead): LogDiverged =>
-  new LogDiverged(
-    line === null
-      ? `line ${seq} of the log is damaged`
-      : `line ${seq} of the log does not continue line ${head.seq} of this host (${head.sum}): it continues ${line.prev}`,
-    "stop this host, and compare both hosts with berth verify; nothing was changed",
+const newerLine = (seq: number, type: string): CannotFollow =>
+  new CannotFollow(
+    `line ${seq} of the log contains an event that this version of berth does not know: ${type}`,
+    "a newer version of berth wrote it: start that version on this host too; nothing was changed",
   );

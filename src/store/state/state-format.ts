@@ -1,8 +1,10 @@
 import { join } from "node:path";
+import { err, type Result } from "../../domain/result.ts";
 import { messageOfError } from "../../platform/error-message.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { STATE_FILE } from "../folder/files.ts";
 import { MigrationFailed } from "../folder/refusal.ts";
+import { toStorageFault, type StorageFault } from "../journal/storage-fault.ts";
 import { STATE_FORMAT } from "./snapshot.ts";
 import { StateFile } from "./state-file.ts";
 
@@ -40,6 +42,18 @@ export class StateFormat {
     if (state === null) throw new Error(`${file.path} no longer exists`);
     await file.write(state, state);
     this.#writtenFormat = STATE_FORMAT;
+  }
+
+  /** Migrates before the first change, which is refused if that fails. */
+  async migrateThen<T, F>(
+    change: () => Promise<Result<T, F>>,
+  ): Promise<Result<T, F | StorageFault>> {
+    try {
+      await this.migrate();
+    } catch (error) {
+      return err(toStorageFault(error));
+    }
+    return change();
   }
 
   /** Migrates when a server starts, so that an error does not appear only with the first change. */

@@ -27,7 +27,7 @@ export interface PlantedBug extends SourceEdit {
 export const bugs: readonly PlantedBug[] = [
   {
     name: "the journal is never synced",
-    in: "FileBatchWriter.write",
+    in: "FileBatchWriter.sync",
     find: "$file.syncData()",
     replace: "null",
     caughtBy: ["power", "simulation", "syscalls"],
@@ -133,7 +133,7 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "a failed sync is retried",
-    in: "FileBatchWriter.write",
+    in: "FileBatchWriter.sync",
     find: "$file.syncData()",
     replace: "$file.syncData().catch(() => $file.syncData())",
     caughtBy: ["simulation", "syscalls"],
@@ -148,7 +148,7 @@ export const bugs: readonly PlantedBug[] = [
   {
     name: "damage in the middle of the last segment is cut off like a torn tail",
     in: "replaySegments",
-    find: "$isClosed || $damage.isCorruption",
+    find: "$isClosed || ($damage.isCorruption && !$isInLog)",
     replace: "$isClosed",
     caughtBy: ["damage", "simulation"],
   },
@@ -190,7 +190,7 @@ export const bugs: readonly PlantedBug[] = [
   {
     name: "a damaged end of a closed segment is cut off like a torn tail",
     in: "replaySegments",
-    find: "$isClosed || $damage.isCorruption",
+    find: "$isClosed || ($damage.isCorruption && !$isInLog)",
     replace: "$damage.isCorruption",
     caughtBy: ["damage"],
   },

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import type { Store } from "../../../src/store/store.ts";
-import { HARDWARE, HARDWARE_ID } from "../../support/new-site.ts";
 import {
   dumpStateSorted,
   openSite,
@@ -9,21 +8,14 @@ import {
   unwrap,
   type OpenSite,
 } from "../../support/licensed-store.ts";
-import { openPair } from "../../support/pair-of-sites.ts";
+import { leadPair, openPair } from "../../support/pair-of-sites.ts";
 import { register } from "../../support/scenario.ts";
 import { testLogContract } from "./log-contract.ts";
 import { SimulatedLog } from "../../support/simulated-log.ts";
 
-const TERM = 10_000;
-
 /** Makes this host the leader. */
-async function lead(log: SimulatedLog, { store }: OpenSite, host: string): Promise<void> {
-  log.now += TERM;
-  const epoch = (await log.connect(host).claim(TERM))?.epoch ?? NaN;
-  const hardware = { hardware: HARDWARE, hardwareId: HARDWARE_ID };
-  const command = { type: "ChangeLeader", log: "simulated log", epoch, host, ...hardware } as const;
-  unwrap(await store.lead(epoch, command));
-}
+const lead = async (log: SimulatedLog, site: OpenSite, host: string): Promise<void> =>
+  void unwrap(await leadPair(log, site, host));
 
 const codeOf = async (store: Store, user: string): Promise<string> => {
   const result = await transactCommand(store, register(user));

@@ -1,0 +1,52 @@
+import { FolderRefused } from "../folder/refusal.ts";
+import type { JournalLine } from "../journal/journal.ts";
+import type { LogEnd } from "./shared-log.ts";
+
+/** The log does not continue the journal of this host, or this version cannot read its lines. */
+export class CannotFollow extends FolderRefused {}
+
+const JOIN_AGAIN = "join the pair again: berth pair request on this host; nothing was changed";
+const LOST_LINES =
+  "bring back the database that has them; if it is gone, berth help pair says how to continue";
+
+export const damagedLine = (seq: number): CannotFollow =>
+  new CannotFollow(
+    `line ${seq} of the log is damaged`,
+    "compare both hosts with berth verify; nothing was changed",
+  );
+
+/** A line of the log does not continue the journal of this host. */
+export function lineDiverged({ seq, prev }: JournalLine, head: LogEnd): CannotFollow {
+  if (seq > head.seq + 1) return linesTrimmed(head.seq, seq);
+  return new CannotFollow(
+    `line ${seq} of the log does not continue line ${head.seq} of this host (${head.sum}): it continues ${prev}`,
+    "stop this host, and compare both hosts with berth verify; nothing was changed",
+  );
+}
+
+/** The log has other lines after the last one of this host. */
+export const endsElsewhere = (end: LogEnd, head: LogEnd): CannotFollow =>
+  end.seq < head.seq
+    ? linesLost(end, head)
+    : end.seq > head.seq
+      ? linesTrimmed(head.seq, end.seq + 1)
+      : lineDiffers(end.sum, head);
+
+/** A database that lost lines when a standby of it was promoted. */
+const linesLost = (end: LogEnd, head: LogEnd): CannotFollow =>
+  new CannotFollow(
+    `the log ends at line ${end.seq} (${end.sum}), but the journal of this host continues to line ${head.seq} (${head.sum}): the database lost lines`,
+    LOST_LINES,
+  );
+
+export const lineDiffers = (sum: string, head: LogEnd): CannotFollow =>
+  new CannotFollow(
+    `line ${head.seq} of the log is ${sum}, but of the journal of this host ${head.sum}`,
+    "this host's folder belongs to another log, or the database lost lines: berth help pair says how to continue",
+  );
+
+const linesTrimmed = (last: number, first: number): CannotFollow =>
+  new CannotFollow(
+    `the journal of this host ends at line ${last}, and the log begins with line ${first}`,
+    `this host was away too long: ${JOIN_AGAIN}`,
+  );

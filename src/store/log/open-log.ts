@@ -1,0 +1,35 @@
+import type { OpenedFolder } from "../folder/folder.ts";
+import { decodeLine, type ChainHead } from "../journal/journal.ts";
+import type { StoreOptions } from "../store-options.ts";
+import { damagedLine, endsElsewhere, lineDiffers, lineDiverged } from "./log-refusals.ts";
+import type { SharedLog } from "./shared-log.ts";
+
+/** Opens the log of a pair and compares it with the folder; null: this host is alone. */
+export async function openLog(
+  options: Pick<StoreOptions, "openLog">,
+  { state: { appliance, pair }, head }: Pick<OpenedFolder, "state" | "head">,
+): Promise<SharedLog | null> {
+  if (options.openLog === undefined) return null;
+  const log = await options.openLog({ appliance, pair, end: head });
+  await checkHeadOnLog(log, head);
+  return log;
+}
+
+/**
+ * Throws unless the journal of this host is a beginning of the log. A database that lost lines when
+ * a standby was promoted shows here.
+ */
+async function checkHeadOnLog(log: SharedLog, head: ChainHead): Promise<void> {
+  const end = await log.readLeader();
+  const [next] = end.seq < head.seq ? [] : await log.readLines(head.seq - 1, 1);
+  if (next === undefined) {
+    // The log has no lines of its own yet, or no longer.
+    if (end.seq !== head.seq || end.sum !== head.sum) throw endsElsewhere(end, head);
+    return;
+  }
+  const line = decodeLine(Buffer.from(next.text.slice(0, -1)));
+  if (line === null) throw damagedLine(next.seq);
+  if (line.seq > head.seq) {
+    if (line.prev !== head.sum) throw lineDiverged(line, head);
+  } else if (line.sum !== head.sum) throw lineDiffers(line.sum, head);
+}
