@@ -6,6 +6,7 @@ import { rfc3339 } from "../platform/rfc3339.ts";
 import { Desk } from "./desk.ts";
 import { findLicensesToReissue, listLicenses, filterNewestSerials } from "./license-list.ts";
 import { loadDeskRecords } from "./desk-records.ts";
+import { listAcceptedSplits } from "./pair-continuity.ts";
 
 /** Describes a desk; needs no passphrase. */
 export async function describeDesk(disk: Disk, folder: string, now: Instant) {
@@ -34,6 +35,7 @@ export async function describeDesk(disk: Disk, folder: string, now: Instant) {
     keys,
     licenses,
     to_reissue: findLicensesToReissue(records, now).map(({ license_id }) => license_id),
+    splits: listAcceptedSplits(records),
     notes: records.notes,
   };
 }

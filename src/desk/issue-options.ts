@@ -11,6 +11,8 @@ export interface IssueOptions {
   readonly licenseId: number | null;
   readonly isNew: boolean;
   readonly licenseKey: string | null;
+  /** How many hosts the license is for; null: as many as the license that it renews, or one. */
+  readonly hosts: 1 | 2 | null;
   /** Terms that are absent stay as in the license that is renewed. */
   readonly terms: TermsChanges;
   readonly allowWeakBinding: boolean;

@@ -11,6 +11,8 @@ import type { Desk } from "./desk.ts";
 import { refuseReturnedLicense } from "./returned-license.ts";
 import { isSignedWithRetiredKey } from "./license-list.ts";
 import { DeskRefused } from "./desk-refused.ts";
+import { chooseHosts, describeHostChanges } from "./licensed-hosts.ts";
+import { findSplits } from "./pair-continuity.ts";
 import { readLicenseKey, type IssueOptions } from "./issue-options.ts";
 import { findRenewedLicense } from "./renewed-license.ts";
 import type { LedgerEntry, IssuedEntry } from "./ledger-entries.ts";
@@ -49,11 +51,15 @@ export function prepareLicense(desk: Desk, options: IssueOptions): PreparedLicen
     );
   }
   const notes = request === null ? [] : checkRequest(desk, request, options, rfc3339(now));
-  const bound = bindingOf(request, before);
+  const hosts = chooseHosts(options, before);
+  const bound = bindingOf(request, before, hosts);
   const installed = request?.licenses.find((entry) => entry.license_id === before?.license_id);
   const serial = Math.max(before?.serial ?? 0, installed?.serial ?? 0) + 1;
   const license_id = before?.license_id ?? deriveLicenseId(desk, request);
-  const changes = before === null ? [] : describeDocumentDifference(before.terms, terms);
+  const changes =
+    before === null
+      ? []
+      : [...describeDocumentDifference(before.terms, terms), ...describeHostChanges(before, hosts)];
   return { before, answered, license_id, serial, terms, changes, request, bound, notes, now };
 }
 
@@ -64,7 +70,7 @@ function repeatAnswer(
   options: IssueOptions,
   answered: IssuedEntry,
 ): PreparedLicense {
-  const { license_id, serial, terms } = answered;
+  const { license_id, serial, terms, hosts = null } = answered;
   refuseReturnedLicense(desk, answered, "ask the site for a new request; it gets a new license");
   if (isSignedWithRetiredKey(desk, answered)) {
     throw new DeskRefused(
@@ -73,13 +79,14 @@ function repeatAnswer(
     );
   }
   const isOtherLicense = (options.licenseId ?? license_id) !== license_id;
-  if (isOtherLicense || !isUnchanged(desk, options, answered)) {
+  const isOtherCount = (options.hosts ?? hosts?.length ?? 1) !== (hosts?.length ?? 1);
+  if (isOtherLicense || isOtherCount || !isUnchanged(desk, options, answered)) {
     throw new DeskRefused(
       "this request was already answered with other terms",
       "ask the site for a new request, or renew with --renew",
     );
   }
-  const bound = bindingOf(request, answered);
+  const bound = bindingOf(request, answered, hosts);
   const unchanged = { before: null, changes: [], request, bound, notes: [], now: options.now };
   return { answered, license_id, serial, terms, ...unchanged };
 }
@@ -118,6 +125,7 @@ export async function signPreparedLicense(
       appliance: bound.appliance,
       cnf: { jwk: bound.jwk },
       hardware_id: bound.hardware_id,
+      ...(bound.hosts !== undefined && { hosts: [...bound.hosts] }),
       terms,
     },
     desk.key,
@@ -158,37 +166,47 @@ function checkRequest(
   options: IssueOptions,
   at: string,
 ): LedgerEntry[] {
-  const hardware = request.hardware as readonly HashedComponent[];
-  if (hardware.length === 0 || (isWeakBinding(hardware) && !options.allowWeakBinding)) {
+  const hosts = [request, ...(request.pair?.hosts ?? [])];
+  const lists = hosts.map(({ hardware }) => hardware as readonly HashedComponent[]);
+  const hasNone = lists.some(({ length }) => length === 0);
+  if (hasNone || (lists.some(isWeakBinding) && !options.allowWeakBinding)) {
     throw new DeskRefused(
       "the appliance has a weak hardware binding: fewer than two components can be identified",
-      hardware.length === 0
+      hasNone
         ? "run the server on a machine whose hardware can be identified"
         : "--allow-weak-binding accepts it",
     );
   }
   const seen = buildSeenEntry(desk, request, at);
-  const isForked = !isContinuation(desk, request);
+  const splits = findSplits(desk, request);
+  const isForked = splits.length > 0 || !isContinuation(desk, request);
   const installed = findReturnedButInstalled(desk, request);
   if (!isForked && installed.length === 0) return [seen];
   const { appliance, request_id } = request;
   if (options.acceptForkReason === null) {
     const removeHint = "ask the site to remove it again and create a new request; ";
     throw new DeskRefused(
-      [...(isForked ? [FORKED] : []), ...installed].join("; "),
+      [...(isForked ? (splits.length > 0 ? splits : [FORKED]) : []), ...installed].join("; "),
       `${installed.length === 0 ? "" : removeHint}--accept-fork "REASON" accepts it and records the reason in the ledger`,
     );
   }
-  return [{ type: "forked", at, appliance, request_id, reason: options.acceptForkReason }, seen];
+  const reason = options.acceptForkReason;
+  const split = splits.length > 0 && { split: splits };
+  return [{ type: "forked", at, appliance, request_id, reason, ...split }, seen];
 }
 
 interface ApplianceBinding {
   readonly appliance: string;
   readonly jwk: PublicKey;
   readonly hardware_id: string;
+  readonly hosts?: readonly string[];
 }
 
-function bindingOf(request: LicenseRequest | null, before: IssuedEntry | null): ApplianceBinding {
+function bindingOf(
+  request: LicenseRequest | null,
+  before: IssuedEntry | null,
+  hosts: readonly string[] | null,
+): ApplianceBinding {
   const source = request ?? before;
   if (source === null) {
     throw new DeskRefused("there is no request to answer", "use --request or --renew");
@@ -201,7 +219,7 @@ function bindingOf(request: LicenseRequest | null, before: IssuedEntry | null): 
     );
   }
   // A request is signed by its site alone, and could have more in its key, even the private part.
-  return { appliance, jwk: publicPart(jwk), hardware_id };
+  return { appliance, jwk: publicPart(jwk), hardware_id, ...(hosts !== null && { hosts }) };
 }
 
 /** 48 bits of a digest of vendor, appliance and request: exact in a double, and never 0. */

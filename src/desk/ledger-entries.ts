@@ -12,6 +12,8 @@ export interface IssuedEntry {
   /** Null for a license by confirmation code. */
   readonly jwk: PublicKey | null;
   readonly hardware_id: string;
+  /** The hardware ids of two hosts; absent: the license is for one. */
+  readonly hosts?: readonly string[];
   readonly request_id: string | null;
   /** The site's initialization code, if the confirmation code is for one. */
   readonly initialization_code?: string;
@@ -40,6 +42,23 @@ export interface SeenEntry {
   readonly totals?: readonly ConsumptionTotal[];
   /** Lineages of the restores that the request lists; absent: none. */
   readonly restores?: readonly string[];
+  /** The pair that the request describes; absent: the request is for one host. */
+  readonly pair?: SeenPair;
+}
+
+/** A pair as one of its requests described it. */
+export interface SeenPair {
+  readonly log: string;
+  readonly epoch: number;
+  readonly leader: string;
+  readonly hosts: readonly SeenHost[];
+}
+
+export interface SeenHost {
+  readonly name: string;
+  readonly hardware_id: string;
+  /** The last line of its journal, and when the host reported it; null: it reported none. */
+  readonly head: { readonly seq: number; readonly sum: string; readonly at: string } | null;
 }
 
 /** The vendor accepted a request although it did not continue the site's audit log. */
@@ -49,6 +68,8 @@ export interface ForkEntry {
   readonly appliance: string;
   readonly request_id: string;
   readonly reason: string;
+  /** What shows that a pair was split; absent: nothing does. */
+  readonly split?: readonly string[];
 }
 
 export interface ReceiptEntry {

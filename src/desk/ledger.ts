@@ -12,6 +12,7 @@ import {
 import { findEndingReceipt } from "./ending-receipt.ts";
 import { DeskRefused } from "./desk-refused.ts";
 import type {
+  ForkEntry,
   IssuedEntry,
   LedgerEntry,
   PolicyEntry,
@@ -153,6 +154,11 @@ export class Ledger {
   /** Oldest first. */
   statementEntries(): StatementEntry[] {
     return this.#entries.filter((entry) => entry.type === "statement");
+  }
+
+  /** Oldest first. */
+  forkEntries(): ForkEntry[] {
+    return this.#entries.filter((entry) => entry.type === "forked");
   }
 
   /** Oldest first. */

@@ -2,6 +2,7 @@ import { DAY, type Instant } from "../domain/time.ts";
 import type { LicenseRequest } from "../license/request.ts";
 import type { Desk } from "./desk.ts";
 import type { SeenEntry, ConsumptionTotal } from "./ledger-entries.ts";
+import { buildSeenPair } from "./seen-pair.ts";
 
 /**
  * Checks whether a request fits the site's earlier requests. All of it is the site's own statement,
@@ -10,7 +11,7 @@ import type { SeenEntry, ConsumptionTotal } from "./ledger-entries.ts";
  */
 
 /** Whether the site's audit log continues from its state at the last request seen. */
-export function isContinuation(desk: Desk, request: LicenseRequest): boolean {
+export function isContinuation(desk: Pick<Desk, "ledger">, request: LicenseRequest): boolean {
   const last = seenBefore(desk, request).at(-1);
   if (last === undefined) return true;
   // Each request is itself a line of the audit log, so the next one has a higher number.
@@ -36,7 +37,7 @@ function isInOrder({ request_id, audit, heads }: LicenseRequest): boolean {
 
 /** The part of a request that the ledger keeps, to compare the next request with. */
 export function buildSeenEntry(desk: Desk, request: LicenseRequest, at: string): SeenEntry {
-  const { appliance, request_id, created_at, audit, restores = [] } = request;
+  const { appliance, request_id, created_at, audit, restores = [], pair } = request;
   return {
     type: "seen",
     at,
@@ -47,6 +48,7 @@ export function buildSeenEntry(desk: Desk, request: LicenseRequest, at: string):
     sum: audit.sum,
     totals: totalsOf(desk, request),
     ...(restores.length > 0 && { restores: restores.map(({ lineage }) => lineage) }),
+    ...(pair !== undefined && { pair: buildSeenPair(pair) }),
   };
 }
 
@@ -83,7 +85,10 @@ interface Change {
 }
 
 /** The earlier requests of this site, oldest first. */
-function seenBefore(desk: Desk, { appliance, request_id }: LicenseRequest): SeenEntry[] {
+export function seenBefore(
+  desk: Pick<Desk, "ledger">,
+  { appliance, request_id }: LicenseRequest,
+): SeenEntry[] {
   const seen = desk.ledger.seenEntries(appliance);
   const position = seen.findIndex((entry) => entry.request_id === request_id);
   const isAnswered = desk.ledger

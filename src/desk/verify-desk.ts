@@ -190,6 +190,7 @@ async function verifyFile(entry: IssuedEntry, vendor: Vendor): Promise<Verdict> 
       (name) => license[name] !== entry[name],
     ),
     ...(license.cnf.jwk.x === entry.jwk?.x ? [] : ["jwk"]),
+    ...(Bun.deepEquals(license.hosts, entry.hosts) ? [] : ["hosts"]),
     ...(Bun.deepEquals(license.terms, entry.terms) ? [] : ["terms"]),
   ];
   return differing.length === 0

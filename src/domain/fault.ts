@@ -93,6 +93,11 @@ export type Fault =
   | { readonly code: "pair_complete"; readonly hosts: readonly string[] }
   | { readonly code: "host_not_admitted"; readonly host: string }
   | { readonly code: "not_a_pair" }
+  /** A license of two hosts needs two, with different hardware. */
+  | { readonly code: "pair_incomplete"; readonly hosts: readonly string[] }
+  /** A license of two hosts, on a host without the log of the pair. */
+  | { readonly code: "needs_pair" }
+  | { readonly code: "codes_not_for_pairs" }
   /** `slot`: which kind of slot was not found, where it could be either. */
   | { readonly code: "user_not_registered"; readonly slot?: "license" | "feature" }
   /** The user has no place in the queue of the product. */
@@ -127,12 +132,14 @@ export type Fault =
   | { readonly code: "untrusted_vendor"; readonly conflict?: TrustConflict }
   /**
    * `until` is set if the license was moved here and its grace period has ended; `appliances` if it
-   * names another appliance than this one.
+   * names another appliance than this one; `pair` if this host leads a pair, with the hosts of it
+   * that the license names.
    */
   | {
       readonly code: "hardware_mismatch";
       readonly until?: Instant;
       readonly appliances?: { readonly signed: string; readonly here: string };
+      readonly pair?: { readonly leader: string; readonly hosts: readonly string[] };
     }
   | { readonly code: "moved_away"; readonly at: Instant }
   /** `cancelled`: the license answers a request that was cancelled here. */

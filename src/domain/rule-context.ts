@@ -12,6 +12,8 @@ export interface RuleContext {
   readonly clockBehind: number;
   /** Whether a license is signed for this machine. */
   readonly isSignedForThisMachine: (license: License) => boolean;
+  /** Whether this host leads a pair by its log; absent: it serves alone. */
+  readonly hasLog?: boolean;
   readonly slotCaps: SlotCaps;
   /** Places in all queues that one address, and one person, may have; absent: the default. */
   readonly maxPlacesPerCaller?: number;

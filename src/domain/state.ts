@@ -2,6 +2,7 @@ import type { Episode } from "./demand/episode.ts";
 import type { RefusalTotal } from "./demand/refusal-total.ts";
 import type { HardwareDigest } from "./hardware-digest.ts";
 import type { Pair } from "./pair/pair.ts";
+import type { LicensedHost, RequestedPair } from "./pair/licensed-host.ts";
 import type { Recall } from "./rules/recall.ts";
 import type { RuleSet } from "./rules/rule-set.ts";
 import type { RulesIndex } from "./rules/rules-index.ts";
@@ -131,6 +132,8 @@ export interface Grant {
   readonly policyId: string | null;
   readonly hardwareId: string;
   readonly hardware: readonly HardwareDigest[];
+  /** Both hosts, for a license of two; absent: it is for one host. */
+  readonly hosts?: readonly LicensedHost[];
 }
 
 export interface TrustedVendor {
@@ -173,6 +176,7 @@ export interface OpenRequest {
   readonly hardware: readonly HardwareDigest[];
   /** Absent: the request says nothing about the wanted license. */
   readonly wants?: RequestWants;
+  readonly pair?: RequestedPair;
   /** Absent: an older version created the request. */
   readonly report?: RequestReport;
 }

@@ -1,6 +1,6 @@
 import { totalAt } from "./consumption/counters.ts";
+import { findMoveGraceEnd } from "./licenses/license-host.ts";
 import { checkLicenseValid } from "./licenses/licenses.ts";
-import { moveGraceEnd } from "./appliance/move.ts";
 import { countHolds } from "./queue/holds.ts";
 import type { RuleContext } from "./rule-context.ts";
 import { factsOfHolder } from "./rules/caller-facts.ts";
@@ -48,7 +48,7 @@ export interface FeatureView {
 const NO_FEATURES: readonly FeatureView[] = [];
 
 export function viewLicense(state: State, license: License, context: RuleContext): LicenseView {
-  const { at, isSignedForThisMachine } = context;
+  const { at } = context;
   const { id, addedAt, terms, grant, counter, pool, features } = license;
   const end = getLicenseEnd(terms);
   return {
@@ -59,7 +59,7 @@ export function viewLicense(state: State, license: License, context: RuleContext
     active: terms.start === null || at >= terms.start,
     expired: end !== null && at >= end,
     refusal: checkLicenseValid(state, license, context)?.code ?? null,
-    movedUntil: isSignedForThisMachine(license) ? null : moveGraceEnd(license),
+    movedUntil: findMoveGraceEnd(state, license, context),
     slotsInUse: countSlotsInUse(pool, at),
     holds: countHolds(state, license),
     total: totalAt(counter, at),

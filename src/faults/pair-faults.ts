@@ -1,8 +1,47 @@
-import type { FaultRows } from "./fault-row.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
+import type { FaultRow, FaultRows } from "./fault-row.ts";
 import type { HandOverFault } from "./fault-types.ts";
 
-/** One row for each refusal that concerns the hosts of a pair. */
-export const PAIR_FAULTS: FaultRows<"pair_complete" | "host_not_admitted" | "not_a_pair"> = {
+type PairFaultCode =
+  | "pair_complete"
+  | "host_not_admitted"
+  | "not_a_pair"
+  | "pair_incomplete"
+  | "needs_pair"
+  | "codes_not_for_pairs"
+  | "hardware_mismatch";
+
+const REQUEST_FOR_TWO =
+  "berth license request --hosts 2 makes a request for a license of both hosts";
+
+const hardwareMismatch: FaultRow<"hardware_mismatch"> = {
+  status: 400,
+  message: ({ until, appliances, pair }) => {
+    if (pair !== undefined) {
+      const { leader, hosts } = pair;
+      return hosts.length === 0
+        ? `the license is for none of the hosts of this pair, and does not serve while ${leader} leads`
+        : `the license is for host ${hosts.join(" and ")} and serves only while that host leads; ` +
+            `${leader} leads now`;
+    }
+    if (until !== undefined) {
+      return `the license was signed for the previous host and was valid here until ${rfc3339(until)}; create a new request on this machine`;
+    }
+    return appliances === undefined
+      ? "the license was signed for other hardware; create a new request on this machine"
+      : `the license is for appliance ${appliances.signed}; this one is ${appliances.here}: ` +
+          "install it there, or create a new request here";
+  },
+  hint: ({ pair }) => {
+    if (pair === undefined) return "create a new request with berth license request";
+    return pair.hosts.length === 0
+      ? REQUEST_FOR_TWO
+      : `berth pair hand-over lets the other host lead; ${REQUEST_FOR_TWO}`;
+  },
+};
+
+/** One row for each refusal that concerns the hosts of an appliance. */
+export const PAIR_FAULTS: FaultRows<PairFaultCode> = {
   pair_complete: {
     status: 409,
     message: ({ hosts }) => `the pair already has two hosts: ${hosts.join(" and ")}`,
@@ -20,6 +59,30 @@ export const PAIR_FAULTS: FaultRows<"pair_complete" | "host_not_admitted" | "not
     message: () => "this appliance is served by one host alone",
     hint: "berth help pair says how to form a pair",
   },
+  pair_incomplete: {
+    status: 409,
+    message: ({ hosts }) =>
+      hosts.length < 2
+        ? `the pair has one host (${hosts.join("")}), and a license of two hosts needs two`
+        : `hosts ${hosts.join(" and ")} have the same hardware, and a license names two machines`,
+    hint: ({ hosts }) =>
+      hosts.length < 2
+        ? "berth pair admit admits the other host; omit --hosts to request a license of this host"
+        : "run the hosts on two machines; omit --hosts to request a license of this host",
+    sample: { hosts: ["alpha"] },
+  },
+  needs_pair: {
+    status: 400,
+    message: () => "the license is for the two hosts of a pair, and this host serves alone",
+    hint: "berth help pair says how to form the pair; berth license request --hosts 1 makes a request for this host",
+  },
+  codes_not_for_pairs: {
+    status: 409,
+    message: () =>
+      "a pair cannot be activated by codes: a code has room for the hardware of one host only",
+    hint: `${REQUEST_FOR_TWO}, without --hosts one for the leading host`,
+  },
+  hardware_mismatch: hardwareMismatch,
 };
 
 const HAND_OVER_MESSAGES: Readonly<Record<HandOverFault["reason"], (host: string) => string>> = {

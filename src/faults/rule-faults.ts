@@ -160,19 +160,6 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
         ? "add the vendor's trust document, or a newer successor document, with berth trust add FILE"
         : CONFLICT_HINTS[conflict.over],
   },
-  hardware_mismatch: {
-    status: 400,
-    message: ({ until, appliances }) => {
-      if (until !== undefined) {
-        return `the license was signed for the previous host and was valid here until ${rfc3339(until)}; create a new request on this machine`;
-      }
-      return appliances === undefined
-        ? "the license was signed for other hardware; create a new request on this machine"
-        : `the license is for appliance ${appliances.signed}; this one is ${appliances.here}: ` +
-            "install it there, or create a new request here";
-    },
-    hint: "create a new request with berth license request",
-  },
   moved_away: {
     status: 409,
     message: ({ at }) => `this server was moved to another host on ${rfc3339(at)}; use that host`,

@@ -17,6 +17,8 @@ export interface Lease {
   readonly isBorrowed: boolean;
   /** Chosen by the application; a lease without one could have been issued to another machine. */
   readonly nonce: string | null;
+  /** Of the pair whose leader signed it; null: one host serves alone. */
+  readonly epoch: number | null;
 }
 
 export function signLease(lease: Lease, key: PrivateKey): Promise<string> {
@@ -34,6 +36,7 @@ export function signLease(lease: Lease, key: PrivateKey): Promise<string> {
     host: lease.hostname,
     borrowed: lease.isBorrowed,
     nonce: lease.nonce,
+    ...(lease.epoch !== null && { epoch: lease.epoch }),
   };
   return signDocument("lease", claims, key);
 }

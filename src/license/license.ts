@@ -12,6 +12,8 @@ import { verifyVendorDocument, type Vendor } from "./trust.ts";
 const closed = { additionalProperties: false };
 const idOrNull = Type.Union([Type.String({ pattern: "^[0-9a-f]{32}$" }), Type.Null()]);
 
+const hardwareId = Type.String({ pattern: "^[0-9a-f]{64}$" });
+
 /** A vendor's terms, bound to the key and hardware of one appliance; a renewal has a new serial. */
 export const LicenseDocument = Type.Object(
   {
@@ -23,7 +25,9 @@ export const LicenseDocument = Type.Object(
     nonce: idOrNull,
     appliance: Type.String({ pattern: "^[0-9A-HJKMNP-TV-Z]{16}$" }),
     cnf: Type.Object({ jwk: PublicKey }, closed),
-    hardware_id: Type.String({ pattern: "^[0-9a-f]{64}$" }),
+    hardware_id: hardwareId,
+    /** Both hosts of a pair, `hardware_id` included. Versions before 0.2.0 refuse this member. */
+    hosts: Type.Optional(Type.Array(hardwareId, { minItems: 2, maxItems: 2, uniqueItems: true })),
     terms: TermsDocument,
   },
   closed,
@@ -53,7 +57,8 @@ export async function verifyLicense(
     return err({ wrong: "content", expected: "license" });
   }
   const terms = decodeTerms(license.terms);
-  return terms === null
+  const isHostNamed = license.hosts?.includes(license.hardware_id) ?? true;
+  return terms === null || !isHostNamed
     ? err({ wrong: "content", expected: "license" })
     : ok({ license, terms, vendor: vendor.vendor });
 }

@@ -17,6 +17,8 @@ interface SignedValues extends Pick<Grant, "vendor" | "serial" | "lic" | "policy
   readonly id: number;
   readonly appliance: string;
   readonly terms: Terms;
+  /** The hardware ids of two hosts; null: it is for one. */
+  readonly hosts: readonly string[] | null;
   /** The hardware id, or the prefix of it that fits into a code. */
   readonly hardware: string;
   /** Whether the code is for a weakly bound appliance; null: the signature does not cover it. */
@@ -79,6 +81,7 @@ async function readLicense(
     lic: sha256(Buffer.from(document)),
     policyId: null,
     hardware: license.hardware_id,
+    hosts: license.hosts ?? null,
     weak: null,
   });
 }
@@ -128,6 +131,7 @@ async function readBundle(
     lic: sha256(Buffer.from(bytes, "hex")),
     policyId: policy.policy_id,
     hardware: bundle.hardware_prefix,
+    hosts: null,
     weak,
   });
 }
@@ -143,11 +147,15 @@ function findDifferences(license: License, appliance: string, signed: SignedValu
     ...(appliance === signed.appliance ? [] : ["appliance"]),
     ...GRANT_FIELDS.filter((name) => grant[name] !== signed[name]),
     ...(grant.hardwareId.startsWith(signed.hardware) ? [] : ["hardwareId"]),
+    ...(Bun.deepEquals(hostIdsOf(grant), signed.hosts) ? [] : ["hosts"]),
     ...(signed.weak === null || signed.weak === isWeakHere ? [] : ["hardware"]),
     ...differingNames(terms, signed.terms),
     ...differingFeatures(license, signed.terms),
   ];
 }
+
+const hostIdsOf = ({ hosts }: Grant): readonly string[] | null =>
+  hosts?.map(({ hardwareId }) => hardwareId) ?? null;
 
 const differingNames = (a: object, b: object): string[] => {
   const [left, right] = [new Map(Object.entries(a)), new Map(Object.entries(b))];

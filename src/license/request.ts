@@ -28,6 +28,42 @@ export const RequestWantsDocument = Type.Object(
   { ...closed, minProperties: 1 },
 );
 
+const hostName = Type.String({ pattern: "^[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?$" });
+const hardware = Type.Array(Type.Object({ kind: Type.String(), digest: hash }, closed), {
+  maxItems: 64,
+});
+
+/** The pair that a license of two hosts is requested for. Older desks refuse this member. */
+export const RequestPairDocument = Type.Object(
+  {
+    /** Tells the log of this pair from all others. */
+    log: Type.String({ minLength: 1, maxLength: 256 }),
+    /** Raised with each change of the leader. */
+    epoch: Type.Integer({ minimum: 1 }),
+    /** The host that leads and made the request: the one with `hardware_id`. */
+    leader: hostName,
+    hosts: Type.Array(
+      Type.Object(
+        {
+          name: hostName,
+          hardware_id: hash,
+          hardware,
+          /** The last line of its journal that it reported, and when; null: it reported none. */
+          head: Type.Union([
+            Type.Object({ seq, sum: hash, at: Type.String() }, closed),
+            Type.Null(),
+          ]),
+        },
+        closed,
+      ),
+      { minItems: 2, maxItems: 2 },
+    ),
+  },
+  closed,
+);
+
+export type RequestPairDocument = Static<typeof RequestPairDocument>;
+
 /** A site's request to its vendor: its identity, the wanted license, and its current licenses. */
 export const LicenseRequest = Type.Object(
   {
@@ -37,12 +73,12 @@ export const LicenseRequest = Type.Object(
     product: text,
     license_key: text,
     wants: Type.Optional(RequestWantsDocument),
+    /** Absent: the request is for one host. */
+    pair: Type.Optional(RequestPairDocument),
     appliance: Type.String(),
     jwk: PublicKey,
     hardware_id: hash,
-    hardware: Type.Array(Type.Object({ kind: Type.String(), digest: hash }, closed), {
-      maxItems: 64,
-    }),
+    hardware,
     licenses: Type.Array(
       Type.Object(
         {
@@ -102,7 +138,23 @@ export async function verifyLicenseRequest(
     return err({ wrong: "content", expected: "request" });
   const request = verified.value;
   const isConsistent =
-    keyIdOf(key) === request.appliance &&
-    computeHardwareId(request.hardware as HashedComponent[]) === request.hardware_id;
+    keyIdOf(key) === request.appliance && isHardwareOf(request) && isConsistentPair(request);
   return isConsistent ? ok(request) : err({ wrong: "contradiction" });
+}
+
+type HardwareList = Pick<LicenseRequest, "hardware" | "hardware_id">;
+
+const isHardwareOf = ({ hardware: list, hardware_id }: HardwareList): boolean =>
+  computeHardwareId(list as HashedComponent[]) === hardware_id;
+
+/** Two different hosts, of which the leader is the one that made the request. */
+function isConsistentPair({ pair, hardware_id }: LicenseRequest): boolean {
+  if (pair === undefined) return true;
+  const { hosts, leader } = pair;
+  return (
+    hosts.every(isHardwareOf) &&
+    new Set(hosts.map(({ name }) => name)).size === hosts.length &&
+    new Set(hosts.map((host) => host.hardware_id)).size === hosts.length &&
+    hosts.find(({ name }) => name === leader)?.hardware_id === hardware_id
+  );
 }

@@ -1,9 +1,11 @@
 import { reportAppliance } from "../domain/licenses/license-generate.ts";
 import { findReportedHeads } from "../domain/licenses/open-requests.ts";
+import type { RequestedPair } from "../domain/pair/licensed-host.ts";
 import type { State } from "../domain/state.ts";
 import { publicPart } from "../license/keys.ts";
-import type { LicenseRequest } from "../license/request.ts";
+import type { LicenseRequest, RequestPairDocument } from "../license/request.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
+import type { HardwareDigest } from "../domain/hardware-digest.ts";
 import type { Identity } from "./identity.ts";
 
 /**
@@ -29,10 +31,11 @@ export function buildLicenseRequest(
     license_key: open.licenseKey,
     // Desks of older versions refuse a request with a member that they do not know.
     ...(open.wants !== undefined && { wants: open.wants }),
+    ...(open.pair !== undefined && { pair: buildRequestPair(open.pair) }),
     appliance: identity.id,
     jwk: publicPart(identity.key),
     hardware_id: open.hardwareId,
-    hardware: open.hardware.map(({ kind, digest }) => ({ kind, digest })),
+    hardware: copyDigests(open.hardware),
     licenses: licenses.map(({ license, product, vendor, serial, total }) => ({
       license_id: license,
       product,
@@ -52,3 +55,18 @@ export function buildLicenseRequest(
     trust: trust.map(({ vendor, version }) => ({ vendor, version })),
   };
 }
+
+const buildRequestPair = ({ log, epoch, leader, hosts }: RequestedPair): RequestPairDocument => ({
+  log,
+  epoch,
+  leader,
+  hosts: hosts.map(({ name, hardwareId, hardware, head }) => ({
+    name,
+    hardware_id: hardwareId,
+    hardware: copyDigests(hardware),
+    head: head && { seq: head.seq, sum: head.sum, at: rfc3339(head.at) },
+  })),
+});
+
+const copyDigests = (hardware: readonly HardwareDigest[]) =>
+  hardware.map(({ kind, digest }) => ({ kind, digest }));

@@ -75,18 +75,15 @@ export class Identity {
   }
 
   /**
-   * Compares the hardware in a license with this machine. Cached, because every request needs it.
+   * Compares the hardware in a license with this machine: of two hosts, with the one that matches
+   * best. Cached, because every request needs it.
    */
   matchHardware({ grant }: Pick<License, "grant">): HardwareMatch {
     let match = this.#matchCache.get(grant);
     if (match === undefined) {
-      const signedHardware = grant.hardware as readonly HashedComponent[];
-      const result = matchHardware(signedHardware, this.#components, publicKeyBytes(this.key));
-      // The stored list must be the signed one, even if the data folder was edited.
-      match = {
-        ...result,
-        isMatch: result.isMatch && computeHardwareId(signedHardware) === grant.hardwareId,
-      };
+      const [best, ...others] = (grant.hosts ?? [grant]).map((host) => this.#matchHost(host));
+      match = best ?? NO_MATCH;
+      for (const other of others) if (isBetterMatch(other, match)) match = other;
       this.#matchCache.set(grant, match);
     }
     return match;
@@ -96,6 +93,14 @@ export class Identity {
   isThisMachine(hardware: readonly HardwareDigest[]): boolean {
     const components = hardware as readonly HashedComponent[];
     return matchHardware(components, this.#components, publicKeyBytes(this.key)).isMatch;
+  }
+
+  #matchHost({ hardware, hardwareId }: Pick<Grant, "hardware" | "hardwareId">): HardwareMatch {
+    const signedHardware = hardware as readonly HashedComponent[];
+    const result = matchHardware(signedHardware, this.#components, publicKeyBytes(this.key));
+    // The stored list must be the signed one, even if the data folder was edited.
+    const isSigned = computeHardwareId(signedHardware) === hardwareId;
+    return { ...result, isMatch: result.isMatch && isSigned };
   }
 
   #read(): PrivateKey | null {
@@ -108,3 +113,13 @@ export class Identity {
     }
   }
 }
+
+const NO_MATCH: HardwareMatch = {
+  matchingCount: 0,
+  requiredCount: 0,
+  missingKinds: [],
+  isMatch: false,
+};
+
+const isBetterMatch = (a: HardwareMatch, b: HardwareMatch): boolean =>
+  a.isMatch === b.isMatch ? a.matchingCount > b.matchingCount : a.isMatch;

@@ -10,6 +10,8 @@ import { findRequestWarnings } from "../domain/licenses/request-warnings.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { findOpenRequests, findRequestToShow } from "../domain/licenses/open-requests.ts";
 import type { OpenRequest, RequestWants, State, Tombstone } from "../domain/state.ts";
+import type { ReportedHead } from "../domain/pair/licensed-host.ts";
+import type { WantedHosts } from "../domain/pair/requested-pair.ts";
 import { instant, type Instant } from "../domain/time.ts";
 import { viewLicense, type LicenseView } from "../domain/views.ts";
 import { buildCloudRequest } from "../license/cloud-request.ts";
@@ -22,6 +24,7 @@ import { rfc3339 } from "../platform/rfc3339.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import { randomId } from "../platform/crypto/random.ts";
 import type { StorageFault } from "../store/journal/storage-fault.ts";
+import type { LogEnd } from "../store/log/shared-log.ts";
 import type { Store } from "../store/store.ts";
 import type { CloudCredentials } from "./cloud-credentials.ts";
 import { flattenResult, type OperationResult } from "./command-runner.ts";
@@ -35,6 +38,8 @@ export interface CreatedLicenseRequest {
   readonly request: string;
   readonly at: Instant;
   readonly hardwareId: string;
+  /** The names of both hosts; empty: the request is for one. */
+  readonly hosts: readonly string[];
   readonly product: string | null;
   readonly licenseKey: string | null;
   readonly document: string;
@@ -52,14 +57,24 @@ interface DescribedRequest {
   readonly warnings: readonly string[];
 }
 
+export type HostHeadReader = (end: LogEnd) => readonly ReportedHead[];
+
 /** Requests, installs, finds and returns licenses. */
 export class Licensing {
   readonly #store: Store;
   readonly #identity: Identity;
   readonly #credentials: CloudCredentials;
+  readonly #readHostHeads: HostHeadReader;
 
-  constructor(store: Store, identity: Identity, credentials: CloudCredentials) {
+  /** `readHostHeads`: where the journals of the hosts end, given where that of this host does. */
+  constructor(
+    store: Store,
+    identity: Identity,
+    credentials: CloudCredentials,
+    readHostHeads: HostHeadReader = () => [],
+  ) {
     this.#store = store;
+    this.#readHostHeads = readHostHeads;
     this.#identity = identity;
     this.#credentials = credentials;
   }
@@ -93,6 +108,7 @@ export class Licensing {
     licenseKey: string | null,
     peer: string,
     wants: RequestWants = {},
+    hosts: WantedHosts | null = null,
   ): LicensingResult<CreatedLicenseRequest> {
     const { hardware, hardwareId } = this.#identity.hashHardware();
     const request = {
@@ -105,9 +121,11 @@ export class Licensing {
       ...(Object.keys(wants).length > 0 && { wants }),
     };
     const created = await this.#store.transact(
-      ({ auditSeq, auditSum }) => ({
+      ({ auditSeq, auditSum, ...end }) => ({
         type: "LicenseGenerate" as const,
         request,
+        ...(hosts !== null && { hosts }),
+        hostHeads: this.#readHostHeads(end),
         head: { auditSeq, auditSum },
         peer,
       }),
@@ -149,6 +167,7 @@ export class Licensing {
       request: content.request_id,
       at,
       hardwareId: content.hardware_id,
+      hosts: content.pair?.hosts.map(({ name }) => name) ?? [],
       product: content.product,
       licenseKey: content.license_key,
       document: await signLicenseRequest(content, this.#identity.key),
@@ -193,6 +212,7 @@ export class Licensing {
           lic: sha256(text),
           policyId: null,
           hardwareId: license.hardware_id,
+          ...(license.hosts !== undefined && { hostIds: license.hosts }),
         },
         answers: request === null || nonce === null ? null : { request, nonce },
         checkedVersion: vendors.find((entry) => entry.vendor === vendor)?.version ?? null,

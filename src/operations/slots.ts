@@ -41,6 +41,8 @@ export interface SlotResult extends SlotOutcome {
   readonly view: LicenseView;
   /** False for a repeat whose slot was released since: another user may hold it now. */
   readonly isHeld: boolean;
+  /** Of the pair that this host leads; null: it serves alone. */
+  readonly epoch: number | null;
   readonly lease: string | null;
 }
 
@@ -188,7 +190,9 @@ export class Slots {
     const { at } = context;
     const license = getDecidedLicense(state, outcome.license);
     const isHeld = findHeldSlot(license.pool, outcome.user, at)?.slot === outcome.slot;
-    return { ...outcome, view: viewLicense(state, license, context), at, isHeld, lease: null };
+    const view = viewLicense(state, license, context);
+    const epoch = state.pair?.epoch ?? null;
+    return { ...outcome, view, at, isHeld, epoch, lease: null };
   };
 
   async #withLease(
@@ -210,7 +214,18 @@ function makeRegister(input: OperationInput<Register> & WithNonce): Register {
 
 /** The content of a lease, which an application can verify offline. */
 function buildLease(slot: SlotResult, nonce: string | null): Lease {
-  const { user, product, license, slot: number, end, contact, borrowedUntil, view, at } = slot;
+  const {
+    user,
+    product,
+    license,
+    slot: number,
+    end,
+    contact,
+    borrowedUntil,
+    view,
+    at,
+    epoch,
+  } = slot;
   return {
     user,
     product,
@@ -223,6 +238,7 @@ function buildLease(slot: SlotResult, nonce: string | null): Lease {
     hostname: contact.hostname,
     isBorrowed: borrowedUntil !== null,
     nonce,
+    epoch,
   };
 }
 

@@ -25,6 +25,7 @@ import { AuditMaintenance } from "./audit-maintenance.ts";
 import { createLeadership, refuseOtherMachine } from "./pair/create-leadership.ts";
 import type { Leadership } from "./pair/leadership.ts";
 import { PairMembership } from "./pair/pair-membership.ts";
+import { createHostHeadReader } from "./pair/host-heads.ts";
 import { openPairLog, refuseWithoutLog, type PairLog, type PairOptions } from "./pair/open-log.ts";
 import { SharedFiles } from "./pair/shared-files.ts";
 import { CloudCredentials } from "./cloud-credentials.ts";
@@ -130,6 +131,8 @@ export interface WireOptions {
   readonly claim?: (key: PrivateKey) => Promise<void>;
   /** Absent: this host is alone. */
   readonly pair?: PairOptions;
+  /** Opens the log of the pair; default: the database that the options of the pair name. */
+  readonly openLog?: typeof openPairLog;
   readonly checkpoint: StoreOptions["checkpoint"];
   /** Where `checkpoint` records how the update of the usage files ended. */
   readonly usageUpdates?: UsageUpdates;
@@ -155,13 +158,13 @@ export async function wire(
   const metrics = new ApplianceMetrics();
   const sessionLengths = new SessionLengths();
   const dispatcher = new QueueDispatcher();
-  const { pair } = options;
+  const { pair, openLog = openPairLog } = options;
   const opened: { log: PairLog | null } = { log: null };
   const store = await Store.open({
     ...(pair && {
       async openLog(logFolder: LogFolder) {
         refuseOtherMachine(logFolder.pair, pair.host, identity);
-        return (opened.log = await openPairLog(pair, logFolder));
+        return (opened.log = await openLog(pair, logFolder));
       },
     }),
     ...(!pair && { findChangeFault: refuseWithoutLog() }),
@@ -239,7 +242,7 @@ export async function wire(
       queue,
       features: new Features(commands),
       consumption: new Consumption(commands),
-      licensing: new Licensing(store, identity, credentials),
+      licensing: new Licensing(store, identity, credentials, createHostHeadReader(leadership, now)),
       vendorTrust,
       usageStatements: new UsageStatements(store, identity),
       airgap: new Airgap(store, identity),

@@ -12,7 +12,7 @@ import type { AuditMeter, StoreOptions } from "./store-options.ts";
 
 type LiveStateOptions = Pick<
   StoreOptions,
-  "clock" | "jumps" | "behind" | "isBound" | "caps" | "maxPlacesPerCaller"
+  "clock" | "jumps" | "behind" | "isBound" | "openLog" | "caps" | "maxPlacesPerCaller"
 >;
 
 interface StateWithHead {
@@ -93,6 +93,7 @@ export class LiveState {
       at,
       clockBehind,
       isSignedForThisMachine: isBound,
+      hasLog: this.#options.openLog !== undefined,
       slotCaps: caps(),
       maxPlacesPerCaller: maxPlacesPerCaller(),
     };

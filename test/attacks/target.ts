@@ -97,6 +97,7 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
         licenseId: null,
         isNew: true,
         licenseKey: null,
+        hosts: null,
         terms: { ...TERMS, slots },
         allowWeakBinding: true,
         acceptForkReason: null,

@@ -35,6 +35,7 @@ const usualValues = (documents: SiteDocuments): Values => ({
   license_key: oneOf(documents.airgap.license_key),
   wanted_slots: oneOf("1", "25", ""),
   wanted_until: oneOf("2099-12-31", ""),
+  hosts: oneOf("1", ""),
   changes: oneOf('{"site_name":"Plant 4"}', '{"expiry_warning_days":"30"}', '{"site_name":null}'),
   // Of no backup: the names contain the time.
   backup: oneOf("berth-0123456789abcdef-20260302T010203Z.berth"),

@@ -122,6 +122,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
     "wanted_slots",
     "wanted_until",
     "note",
+    "hosts",
   ],
   "POST /api/v4/unregister": ["product", "user", "license_id"],
   "POST /api/v4/unregister/all": ["product"],

@@ -51,6 +51,7 @@ export const issueTestLicense = (
     licenseId: null,
     isNew: false,
     licenseKey: null,
+    hosts: null,
     terms: {},
     allowWeakBinding: false,
     acceptForkReason: null,

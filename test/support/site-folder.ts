@@ -65,6 +65,7 @@ export async function installNewLicense(
       licenseId: null,
       isNew: true,
       licenseKey: newTerms.licenseKey,
+      hosts: null,
       terms: changes,
       allowWeakBinding: true,
       acceptForkReason: null,

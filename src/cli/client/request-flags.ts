@@ -2,6 +2,7 @@ import { limits } from "../../domain/limits.ts";
 import { err, ok } from "../../domain/result.ts";
 import { isDateOnly, parseStartTime } from "../../license/term-times.ts";
 import type { Option } from "../frame/options.ts";
+import { parseHostCount } from "../frame/option-parsers.ts";
 
 /** What a license request asks for, and which request is shown again. */
 export const requestFlags = {
@@ -37,6 +38,13 @@ export const requestFlags = {
             problem: `may have at most ${limits.requestNoteLength} characters`,
             hint: `it has ${text.length}`,
           }),
+  },
+  hosts: {
+    name: "hosts",
+    type: "string",
+    placeholder: "N",
+    help: "request a license of both hosts of a pair (2) or of the leading host (1); default: as installed",
+    parse: parseHostCount,
   },
   show: {
     name: "show",

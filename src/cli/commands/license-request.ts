@@ -35,13 +35,15 @@ const request = defineCommand({
   examples: [
     "berth license request --product CAD --out request.jwt",
     "berth license request --product CAD --slots 10 --until 2027-12-31 --note 'two more people'",
+    "berth license request --product CAD --hosts 2 --out request.jwt",
     "berth license request --show ID --out request.jwt",
   ],
   async run(options, context) {
     checkOutputPath(options, "request");
-    const { product, licenseKey, slots, until, note, show } = options;
+    const { product, licenseKey, slots, until, note, hosts, show } = options;
     const wanted = { product, license_key: licenseKey, wanted_slots: slots, wanted_until: until };
-    const fields = setFields({ ...wanted, note });
+    const hostCount = hosts === null ? null : String(hosts);
+    const fields = setFields({ ...wanted, note, hosts: hostCount });
     if (show !== null && Object.keys(fields).length > 0) {
       throw new Misuse(
         "--show shows a request as it was created and takes no other wishes",
@@ -127,6 +129,7 @@ interface ListedRequest {
   readonly wanted_slots: number | null;
   readonly wanted_until: string | null;
   readonly note: string | null;
+  readonly hosts: readonly string[];
   readonly created_at: string;
 }
 
@@ -138,11 +141,22 @@ function formatRequests(requests: readonly ListedRequest[]): string {
     request.created_at.slice(0, 10),
     request.product ?? "-",
     request.license_key ?? "-",
+    request.hosts.length === 0 ? "-" : request.hosts.join(", "),
     String(request.wanted_slots ?? "-"),
     request.wanted_until ?? "-",
     request.note ?? "-",
   ]);
-  const header = ["REQUEST", "KIND", "CREATED", "PRODUCT", "KEY", "SLOTS", "UNTIL", "NOTE"];
+  const header = [
+    "REQUEST",
+    "KIND",
+    "CREATED",
+    "PRODUCT",
+    "KEY",
+    "HOSTS",
+    "SLOTS",
+    "UNTIL",
+    "NOTE",
+  ];
   return formatTable([header, ...rows]);
 }
 

@@ -36,3 +36,9 @@ export const matchingNumber =
   (pattern: RegExp, invalid: InvalidValue) =>
   (text: string): Parsed<number> =>
     pattern.test(text) ? ok(Number(text)) : err(invalid);
+
+/** The hosts that a license is for: one, or the two of a pair. */
+export const parseHostCount = (text: string): Parsed<1 | 2> =>
+  text === "1" || text === "2"
+    ? ok(text === "1" ? 1 : 2)
+    : err({ problem: "must be 1 or 2", hint: "--hosts 2 is for the two hosts of a pair" });

@@ -36,6 +36,7 @@ export const demoIssueOptions = (request: LicenseRequest, now: Instant): IssueOp
   licenseId: null,
   isNew: false,
   licenseKey: null,
+  hosts: null,
   terms: demoTerms,
   allowWeakBinding: true,
   acceptForkReason: null,

@@ -1,5 +1,5 @@
 import type { Option } from "../frame/options.ts";
-import { matchingNumber } from "../frame/option-parsers.ts";
+import { matchingNumber, parseHostCount } from "../frame/option-parsers.ts";
 
 /** The number of a license, or of one of its documents. */
 const ledgerNumber = matchingNumber(/^\d{1,16}$/, {
@@ -87,6 +87,13 @@ export const deskFlags = {
     parse: ledgerNumber,
   },
   newLicense: { name: "new", type: "boolean", help: "issue an additional license" },
+  hosts: {
+    name: "hosts",
+    type: "string",
+    placeholder: "N",
+    help: "hosts that the license is for, 1 or 2; default: as the license that it renews, or 1",
+    parse: parseHostCount,
+  },
   allowWeakBinding: {
     name: "allow-weak-binding",
     type: "boolean",

@@ -1,6 +1,6 @@
 import { makeDecision, type Decision } from "../decision.ts";
 import type { Fault } from "../fault.ts";
-import type { Result } from "../result.ts";
+import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { OpenActivation, State } from "../state.ts";
 
@@ -12,13 +12,14 @@ export interface AirgapGenerate {
 
 /**
  * Creates an activation code to be read out. It stays open until it is confirmed, dropped or too
- * old.
+ * old. A code has room for the hardware of one host, and none for the state of a pair.
  */
 export function decideAirgapGenerate(
-  _state: State,
+  { pair }: State,
   { activation, peer }: AirgapGenerate,
   { at }: RuleContext,
 ): Result<Decision<OpenActivation>, Fault> {
+  if (pair !== null) return err({ code: "codes_not_for_pairs" });
   const openActivation = { ...activation, at };
   return makeDecision(
     [{ type: "ActivationMade", at, activation: openActivation, peer }],

@@ -28,11 +28,12 @@ export function decideAirgapLicense(
   command: AirgapLicense,
   { at }: RuleContext,
 ): Result<Decision<InstalledLicense>, Fault> {
+  if (state.pair !== null) return err({ code: "codes_not_for_pairs" });
   const open = state.activations.get(command.activation);
   const hardware =
     open === undefined
       ? err({ code: "request_used" } as const)
-      : checkHardwareId(open, command.grant.hardwareId);
+      : checkHardwareId(open, command.grant);
   const answered = { request: null, activation: command.activation, hardware };
   return decideInstallLicense(state, command, answered, at);
 }

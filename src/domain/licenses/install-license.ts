@@ -1,8 +1,8 @@
 import { makeDecision, type Decision } from "../decision.ts";
 import type { Fault, ReturnedLicense } from "../fault.ts";
 import { err, ok, type Result } from "../result.ts";
-import type { HardwareDigest } from "../hardware-digest.ts";
-import type { Grant, License, OpenRequest, State, Tombstone } from "../state.ts";
+import type { LicensedHost } from "../pair/licensed-host.ts";
+import type { Grant, License, State, Tombstone } from "../state.ts";
 import type { Instant } from "../time.ts";
 import { describeTermsDifference } from "./terms-difference.ts";
 import type { Terms } from "./terms.ts";
@@ -12,16 +12,25 @@ import { hasProduct, isStillTrusted, TRUST_CHANGED, type CheckedSignature } from
 export interface CheckedLicense extends CheckedSignature {
   readonly license: number;
   readonly terms: Terms;
-  readonly grant: Omit<Grant, "hardware">;
+  readonly grant: SignedGrant;
   readonly peer: string;
 }
+
+/** What the vendor signed, which names hardware only by its id. */
+export interface SignedGrant extends Omit<Grant, "hardware" | "hosts"> {
+  /** The hardware ids of both hosts, for a license of two; absent: it is for one host. */
+  readonly hostIds?: readonly string[];
+}
+
+/** The hardware that a license is bound to. */
+type BoundHardware = Pick<Grant, "hardware" | "hosts">;
 
 /** The request or activation of this appliance that a license answers. */
 export interface AnsweredQuestion {
   readonly request: string | null;
   readonly activation: string | null;
   /** The hardware list that was sent with it; a fault if there is none for this license. */
-  readonly hardware: Result<readonly HardwareDigest[], Fault>;
+  readonly hardware: Result<BoundHardware, Fault>;
   /** Added to the refusal of an old serial. */
   readonly returned?: ReturnedLicense;
 }
@@ -46,7 +55,8 @@ export function decideInstallLicense(
   { request, activation, hardware, ...returned }: AnsweredQuestion,
   at: Instant,
 ): Result<Decision<InstalledLicense>, Fault> {
-  const { license, terms, grant, peer } = checked;
+  const { license, terms, grant: signedGrant, peer } = checked;
+  const { hostIds: _hostIds, ...grant } = signedGrant;
   const vendor = state.vendors.get(grant.vendor);
   if (vendor === undefined || !hasProduct(vendor, terms.product))
     return err({ code: "untrusted_vendor" });
@@ -62,7 +72,7 @@ export function decideInstallLicense(
   if (!isStillTrusted(state, grant.vendor, checked.checkedVersion)) return err(TRUST_CHANGED);
   if (!hardware.ok) return hardware;
 
-  const fullGrant = { ...grant, hardware: hardware.value };
+  const fullGrant = { ...grant, ...hardware.value };
   const changes = installed && describeTermsDifference(installed.terms, terms);
   const replaced = changes !== undefined && { changes };
   const eventFields = { license, terms, grant: fullGrant, ...replaced, request, activation, peer };
@@ -81,9 +91,23 @@ function isSameVendorAndProduct(
   return vendor === grant.vendor && product === terms.product;
 }
 
-/** A license is installed only if it is signed for the hardware that was sent to the vendor. */
-export const checkHardwareId = (
-  { hardwareId, hardware }: Pick<OpenRequest, "hardwareId" | "hardware">,
-  signedHardwareId: string,
-): Result<readonly HardwareDigest[], Fault> =>
-  hardwareId === signedHardwareId ? ok(hardware) : err({ code: "hardware_mismatch" });
+/** What the vendor was sent: the hardware of this host, and that of both hosts of a pair. */
+interface SentHardware extends Pick<Grant, "hardwareId" | "hardware"> {
+  readonly hosts?: readonly LicensedHost[];
+}
+
+/**
+ * A license is installed only if it is signed for the hardware that was sent to the vendor. It may
+ * be for one host if two were requested, but not the reverse.
+ */
+export function checkHardwareId(
+  { hardwareId, hardware, hosts }: SentHardware,
+  signed: Pick<SignedGrant, "hardwareId" | "hostIds">,
+): Result<BoundHardware, Fault> {
+  if (hardwareId !== signed.hardwareId) return err({ code: "hardware_mismatch" });
+  if (signed.hostIds === undefined) return ok({ hardware });
+  const named = signed.hostIds.map((id) => hosts?.find((host) => host.hardwareId === id));
+  const found = named.filter((host) => host !== undefined);
+  const isComplete = found.length === named.length && found.length === hosts?.length;
+  return isComplete ? ok({ hardware, hosts: found }) : err({ code: "hardware_mismatch" });
+}

@@ -35,13 +35,17 @@ export const LICENSE_EVENTS: EventRows<
     kind: "licenses",
     isAudited: true,
     summary: ({ request }) => `license request ${request.request} created`,
-    details: ({ request: { request, licenseKey, hardwareId, wants }, head }) => ({
+    details: ({ request: { request, licenseKey, hardwareId, wants, pair }, head }) => ({
       request_id: request,
       license_key: licenseKey,
       ...(wants?.slots !== undefined && { wanted_slots: wants.slots }),
       ...(wants?.until !== undefined && { wanted_until: wants.until }),
       ...(wants?.note !== undefined && { note: wants.note }),
       hardware_id: hardwareId,
+      ...(pair !== undefined && {
+        epoch: pair.epoch,
+        hosts: pair.hosts.map(({ name, hardwareId: id }) => `${name} ${id}`),
+      }),
       audit_seq: head.auditSeq,
       audit_sum: head.auditSum,
     }),
@@ -81,6 +85,9 @@ export const LICENSE_EVENTS: EventRows<
       serial: grant.serial,
       policy_id: grant.policyId,
       hardware_id: grant.hardwareId,
+      ...(grant.hosts !== undefined && {
+        hosts: grant.hosts.map(({ name, hardwareId: id }) => `${name} ${id}`),
+      }),
       request_id: request,
     }),
   },

@@ -1,6 +1,8 @@
 import { totalAt } from "../consumption/counters.ts";
 import { makeDecision, type Decision } from "../decision.ts";
 import type { Fault } from "../fault.ts";
+import type { ReportedHead } from "../pair/licensed-host.ts";
+import { findRequestedPair, type WantedHosts } from "../pair/requested-pair.ts";
 import type { Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { OpenRequest, RequestReport, State } from "../state.ts";
@@ -8,7 +10,11 @@ import type { Instant } from "../time.ts";
 
 export interface LicenseGenerate {
   readonly type: "LicenseGenerate";
-  readonly request: Omit<OpenRequest, "at" | "report">;
+  readonly request: Omit<OpenRequest, "at" | "report" | "pair">;
+  /** Absent: as many as the installed license of the product has. */
+  readonly hosts?: WantedHosts;
+  /** Where the journals of the hosts end; absent: this host is alone. */
+  readonly hostHeads?: readonly ReportedHead[];
   readonly head: { readonly auditSeq: number; readonly auditSum: string };
   readonly peer: string;
 }
@@ -16,10 +22,17 @@ export interface LicenseGenerate {
 /** Creates a request for the vendor. It stays open until it is answered, dropped or too old. */
 export function decideLicenseGenerate(
   state: State,
-  { request, head, peer }: LicenseGenerate,
+  { request, hosts, hostHeads = [], head, peer }: LicenseGenerate,
   { at }: RuleContext,
 ): Result<Decision<OpenRequest>, Fault> {
-  const openRequest = { ...request, at, report: reportAppliance(state, at) };
+  const pair = findRequestedPair(state, request, hosts, hostHeads);
+  if (!pair.ok) return pair;
+  const openRequest = {
+    ...request,
+    at,
+    report: reportAppliance(state, at),
+    ...(pair.value !== null && { pair: pair.value }),
+  };
   return makeDecision([{ type: "RequestMade", at, request: openRequest, head, peer }], openRequest);
 }
 

@@ -2,13 +2,13 @@ import type { Decision } from "../decision.ts";
 import type { Fault, ReturnedLicense } from "../fault.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
-import type { HardwareDigest } from "../hardware-digest.ts";
-import type { State } from "../state.ts";
+import type { OpenRequest, State } from "../state.ts";
 import type { Instant } from "../time.ts";
 import { isRequestOpen } from "./open-requests.ts";
 import {
   checkHardwareId,
   decideInstallLicense,
+  type AnsweredQuestion,
   type CheckedLicense,
   type InstalledLicense,
 } from "./install-license.ts";
@@ -44,13 +44,13 @@ function findRequestedHardware(
   state: State,
   command: LicenseUpload,
   at: Instant,
-): Result<readonly HardwareDigest[], Fault> {
+): AnsweredQuestion["hardware"] {
   const { license, answers, grant } = command;
   if (answers === null) {
     const installed = state.licenses.get(license);
     return installed === undefined
       ? err({ code: "request_unknown", ...findReturnedLicense(state, command) })
-      : checkHardwareId(installed.grant, grant.hardwareId);
+      : checkHardwareId(installed.grant, grant);
   }
   const { request, nonce } = answers;
   if (state.answeredRequests.has(request)) return err({ code: "request_used" });
@@ -60,5 +60,13 @@ function findRequestedHardware(
     const isCancelled = state.cancelledRequests.has(request);
     return err({ code: "request_unknown", ...(isCancelled && { cancelled: true }) });
   }
-  return checkHardwareId(openRequest, grant.hardwareId);
+  return checkHardwareId(sentWith(openRequest), grant);
 }
+
+const sentWith = ({ hardwareId, hardware, pair }: OpenRequest) => ({
+  hardwareId,
+  hardware,
+  ...(pair !== undefined && {
+    hosts: pair.hosts.map(({ head: _head, ...host }) => host),
+  }),
+});

@@ -1,8 +1,8 @@
 import type { Fault } from "../fault.ts";
-import { moveGraceEnd } from "../appliance/move.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { License, State } from "../state.ts";
+import { checkLicenseHost } from "./license-host.ts";
 import { getLicenseEnd } from "./terms.ts";
 
 /** How a caller selects a license. */
@@ -15,15 +15,13 @@ export interface LicenseSelector {
 export function checkLicenseValid(
   state: State,
   license: License,
-  { at, isSignedForThisMachine }: Pick<RuleContext, "at" | "isSignedForThisMachine">,
+  context: Pick<RuleContext, "at" | "hasLog" | "isSignedForThisMachine">,
 ): Fault | null {
   const { terms } = license;
+  const { at } = context;
   if (state.retirement !== null) return { code: "moved_away", at: state.retirement.at };
-  if (!isSignedForThisMachine(license)) {
-    const until = moveGraceEnd(license);
-    if (until === null) return { code: "hardware_mismatch" };
-    if (at >= until) return { code: "hardware_mismatch", until };
-  }
+  const hostFault = checkLicenseHost(state, license, context);
+  if (hostFault !== null) return hostFault;
   if (!terms.enabled) return { code: "license_not_enabled" };
   if (terms.start !== null && at < terms.start) {
     return { code: "license_not_active", start: terms.start };

@@ -71,6 +71,9 @@ export const fields = {
   wanted_until: field(
     "Last day that the site asks for, as YYYY-MM-DD: the current day or a later one.",
   ),
+  hosts: field(
+    "Hosts that the license is for: 1, or 2 for both hosts of a pair; default: as installed.",
+  ),
   request_note: field("Note for the vendor, one line of at most 500 characters."),
   request_id: field("Id of an open request, as in the list of requests."),
   signing_key: field("The vendor's initialization code; white space and dashes are ignored.", {

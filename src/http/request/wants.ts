@@ -1,4 +1,5 @@
 import { limits } from "../../domain/limits.ts";
+import type { WantedHosts } from "../../domain/pair/requested-pair.ts";
 import type { RequestWants } from "../../domain/state.ts";
 import { DAY, type Instant } from "../../domain/time.ts";
 import { INVISIBLE } from "../../domain/text/invisible-characters.ts";
@@ -22,6 +23,13 @@ export function readWants(
     ...(hasValue(wanted_until) && { until: readLastDay(wanted_until, now) }),
     ...(hasValue(note) && { note: readNote(note) }),
   };
+}
+
+/** How many hosts the license is to be for; null: as many as the installed one. */
+export function readHosts(text: string | undefined): WantedHosts | null {
+  if (!hasValue(text)) return null;
+  if (text === "1" || text === "2") return text === "1" ? 1 : 2;
+  return refuse({ code: "invalid_parameter", field: "hosts", expected: "1 or 2" });
 }
 
 const hasValue = (value: string | undefined): value is string =>

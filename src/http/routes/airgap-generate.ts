@@ -54,7 +54,7 @@ export const airgapGenerate = ({ airgap, peerOf }: RouteDeps) =>
         description: "signing_key is the vendor's initialization code, if the vendor issued one.",
         requiredFields: ["license_key"],
         reply: Reply,
-        refusals: ["missing_parameters"],
+        refusals: ["missing_parameters", "codes_not_for_pairs"],
       }),
     },
   );

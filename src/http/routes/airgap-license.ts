@@ -71,6 +71,7 @@ export const airgapLicense = ({ airgap, peerOf }: RouteDeps) =>
           "invalid_confirmation_code",
           "outdated_confirmation_code",
           "stale_license",
+          "codes_not_for_pairs",
           "too_many_requests",
         ],
       }),

@@ -85,6 +85,7 @@ export const borrow = ({ slots, peerOf, userOf, identityOf }: RouteDeps) =>
         hasLease: true,
         refusals: [
           "hardware_mismatch",
+          "needs_pair",
           "clock_suspect",
           "missing_parameters",
           "invalid_timestamp",

@@ -4,7 +4,7 @@ import { jsonBody } from "../request/body.ts";
 import { describeRoute } from "../openapi/describe-route.ts";
 import { unwrap } from "../faults.ts";
 import { fields, readIdentifier } from "../request/fields.ts";
-import { readWants } from "../request/wants.ts";
+import { readHosts, readWants } from "../request/wants.ts";
 import { LicenseRequestReply, licenseRequestReply } from "../reply/license-request.ts";
 import type { RouteDeps } from "./deps.ts";
 
@@ -15,6 +15,7 @@ const Body = Type.Object(
     wanted_slots: fields.wanted_slots,
     wanted_until: fields.wanted_until,
     note: fields.request_note,
+    hosts: fields.hosts,
   },
   {
     title: "GenerateLicenseRequestBody",
@@ -29,7 +30,8 @@ export const licenseGenerate = ({ licensing, timekeeping, peerOf }: RouteDeps) =
       const product = readIdentifier("product", body.product);
       const key = readIdentifier("license_key", body.license_key);
       const wants = readWants(body, timekeeping.view().now);
-      const created = unwrap(await licensing.request(product, key, peerOf(request), wants));
+      const hosts = readHosts(body.hosts);
+      const created = unwrap(await licensing.request(product, key, peerOf(request), wants, hosts));
       return wantsText(request) ? created.document : licenseRequestReply(created);
     },
     {
@@ -42,8 +44,10 @@ export const licenseGenerate = ({ licensing, timekeeping, peerOf }: RouteDeps) =
           "Takes a product, a license key, both or neither; with neither, a vendor can enrol the " +
           "site. wanted_slots, wanted_until and note travel in the signed request: the vendor sees " +
           "them as the site's wish, and older versions of the vendor's desk refuse such a request. " +
+          "With hosts 2, the request names both hosts of a pair, and so does the license. " +
           "With Accept: text/plain, the reply is the payload only.",
         reply: LicenseRequestReply,
+        refusals: ["not_a_pair", "pair_incomplete"],
         otherReplies: {
           "text/plain": Type.String({ description: "With Accept: text/plain: the payload only." }),
         },

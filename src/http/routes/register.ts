@@ -75,6 +75,7 @@ export const register = ({ slots, gate, peerOf, userOf, identityOf }: RouteDeps)
         canWait: true,
         refusals: [
           "hardware_mismatch",
+          "needs_pair",
           "clock_suspect",
           "missing_parameters",
           "unknown_product",

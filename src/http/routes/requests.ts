@@ -30,6 +30,9 @@ const OpenRequestReply = Type.Object(
     wanted_slots: orNull(Type.Integer(), "Number of slots that the site wants."),
     wanted_until: orNull(Type.String(), "Last day that the site wants, as YYYY-MM-DD."),
     note: orNull(Type.String(), "Note for the vendor."),
+    hosts: Type.Array(Type.String(), {
+      description: "Names of both hosts, if the request is for two; else empty.",
+    }),
     created_at: time,
     expires_at: Type.String({
       format: "date-time",
@@ -114,6 +117,7 @@ const fileRequestReply = (open: OpenRequest): OpenRequestReply => ({
   wanted_slots: open.wants?.slots ?? null,
   wanted_until: open.wants?.until ?? null,
   note: open.wants?.note ?? null,
+  hosts: open.pair?.hosts.map(({ name }) => name) ?? [],
   created_at: rfc3339(open.at),
   expires_at: rfc3339(later(open.at, limits.requestAge)),
   activation_code: null,
@@ -127,6 +131,7 @@ const codeRequestReply = (open: OpenActivationCode): OpenRequestReply => ({
   wanted_slots: null,
   wanted_until: null,
   note: null,
+  hosts: [],
   created_at: rfc3339(open.at),
   expires_at: rfc3339(open.expires),
   activation_code: open.code,

@@ -34,7 +34,7 @@ interface FeatureSelection {
   readonly byKey: ReadonlyMap<string, FeatureSeries>;
 }
 
-export type MetricsContext = Pick<RuleContext, "at" | "isSignedForThisMachine">;
+export type MetricsContext = Pick<RuleContext, "at" | "hasLog" | "isSignedForThisMachine">;
 
 /**
  * Measures licenses, features and refusals since the start. A scrape reads the state without

@@ -48,6 +48,7 @@ export class MetricsReader {
     const clock = this.#timekeeping.view();
     const context: MetricsContext = {
       at: clock.now,
+      hasLog: this.#pair.leadership !== null,
       isSignedForThisMachine: (license) => this.#identity.matchHardware(license).isMatch,
     };
     return [

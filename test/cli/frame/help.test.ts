@@ -105,6 +105,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
     "slots",
     "until",
     "note",
+    "hosts",
     "show",
     "out",
     "qr",
@@ -143,7 +144,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "vendor passphrase": [...DESK, "new-passphrase-file", "no-passphrase", "json"],
   "vendor issue": [
     ...DESK,
-    ...words("request renew reprint serial license-id new license-key allow-weak-binding"),
+    ...words("request renew reprint serial license-id new license-key hosts allow-weak-binding"),
     ...words("accept-fork out dry-run yes qr json"),
     ...TERMS,
   ],

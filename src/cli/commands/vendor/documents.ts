@@ -1,6 +1,10 @@
 import { decodeTimeCode, signTimeDocument } from "../../../license/time-document.ts";
 import { wallClock } from "../../../platform/clock.ts";
-import { inspectDocument } from "../../../desk/inspect-document.ts";
+import type { DeskRecords } from "../../../desk/desk-records.ts";
+import { inspectDocument, type DocumentInspection } from "../../../desk/inspect-document.ts";
+import { findSplits } from "../../../desk/pair-continuity.ts";
+import { verifyLicenseRequest } from "../../../license/request.ts";
+import { describeUncheckedPair } from "../../../license/request-pair.ts";
 import { EXIT_OK, EXIT_FAILURE, Failure, type Command } from "../../frame/command.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
@@ -39,19 +43,35 @@ const inspectCommand = defineCommand({
     const records = dir === null ? null : await openDeskRecords(dir);
     const inspection = await inspectDocument(document, records);
     const { kind, verdict, fingerprint, payload, verified } = inspection;
-    const wants = kind === "request" ? describeUncheckedWants(payload) : null;
+    const isRequest = kind === "request";
+    const wants = isRequest ? describeUncheckedWants(payload) : null;
+    const pair = isRequest ? describeUncheckedPair(payload) : null;
+    const splits = await findSplitsIn(document, inspection, records);
     return {
-      json: inspection,
+      json: { ...inspection, ...(splits !== null && { splits }) },
+      warnings: splits ?? [],
       text: [
         `${kind}: ${verdict}`,
         ...(fingerprint === null ? [] : [`fingerprint ${fingerprint}`]),
         ...(wants === null ? [] : [escapeToOneLine(wants)]),
+        ...(pair === null ? [] : [escapeToOneLine(pair)]),
         JSON.stringify(payload, null, 2),
       ],
       exitCode: verified ? EXIT_OK : EXIT_FAILURE,
     };
   },
 });
+
+/** What shows that the pair of a request was split; null: it is no valid request, or no desk. */
+async function findSplitsIn(
+  document: string,
+  { kind, verified }: DocumentInspection,
+  desk: DeskRecords | null,
+): Promise<string[] | null> {
+  if (kind !== "request" || !verified || desk === null) return null;
+  const request = await verifyLicenseRequest(document);
+  return request.ok ? findSplits(desk, request.value) : null;
+}
 
 /** Commands for the documents of a site. */
 export const documentCommands: readonly Command[] = [time, inspectCommand];

@@ -4,6 +4,8 @@ import { describeWants } from "../../../license/request-wants.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { Misuse } from "../../frame/options.ts";
 import { describeNewRestores, findRequestWarnings } from "../../../desk/request-continuity.ts";
+import { findPairWarnings } from "../../../desk/pair-continuity.ts";
+import { describeRequestPair } from "../../../license/request-pair.ts";
 import { prepareLicense, signPreparedLicense, type PreparedLicense } from "../../../desk/issue.ts";
 import { Failure } from "../../frame/command.ts";
 import { confirm } from "../../frame/confirm.ts";
@@ -38,6 +40,7 @@ export const issueCommand = defineCommand({
     licenseId: option.licenseId,
     isNew: option.newLicense,
     licenseKey: option.licenseKey,
+    hosts: option.hosts,
     allowWeakBinding: option.allowWeakBinding,
     acceptFork: option.acceptFork,
     out: option.out,
@@ -53,6 +56,7 @@ export const issueCommand = defineCommand({
   examples: [
     "berth vendor issue --dir desk --request request.jwt --slots 10 --out license.jwt",
     "berth vendor issue --dir desk --renew ID --feature MESH:slots=4:timeout=30 --no-feature EXPORT --dry-run",
+    "berth vendor issue --dir desk --request request.jwt --hosts 2 --slots 10 --out license.jwt",
     "berth vendor issue --dir desk --reprint ID --out license.jwt",
   ],
   async run(options, { sources, setOptions }) {
@@ -73,24 +77,29 @@ export const issueCommand = defineCommand({
     const desk = await openDesk(options);
     const now = wallClock();
     const restored = request === null ? [] : describeNewRestores(desk, request);
-    const warnings = request === null ? [] : findRequestWarnings(desk, request, now);
+    const warnings =
+      request === null
+        ? []
+        : [...findRequestWarnings(desk, request, now), ...findPairWarnings(desk, request)];
     // Before a refusal and before a question: they may explain it.
     for (const note of [...restored, ...warnings]) printWarning(note);
-    const { licenseId, isNew, licenseKey, allowWeakBinding, acceptFork } = options;
+    const { licenseId, isNew, licenseKey, hosts, allowWeakBinding, acceptFork } = options;
     const prepared = prepareLicense(desk, {
       request,
       renewLicenseId: renew,
       licenseId,
       isNew,
       licenseKey,
+      hosts,
       terms,
       allowWeakBinding,
       acceptForkReason: acceptFork,
       now,
     });
     const wants = describeWants(request?.wants);
-    for (const note of [...(wants === null ? [] : [wants]), ...describeChanges(prepared)])
-      printNote(note);
+    const pair = describeRequestPair(request?.pair);
+    for (const note of [wants, pair, ...describeChanges(prepared)])
+      if (note !== null) printNote(note);
     const pastEnd = findPastEnd(prepared);
     if (pastEnd !== null) {
       warnings.push(pastEnd.warning);
@@ -98,8 +107,9 @@ export const issueCommand = defineCommand({
     }
     const { license_id, serial, changes } = prepared;
     const { license_key, valid_until } = prepared.terms;
-    const facts = { license_id, serial, license_key, valid_until, changes };
-    const unverified = { wants: request?.wants ?? null };
+    const hostIds = prepared.bound.hosts ?? [prepared.bound.hardware_id];
+    const facts = { license_id, serial, license_key, valid_until, hosts: hostIds, changes };
+    const unverified = { wants: request?.wants ?? null, pair: request?.pair ?? null };
     const json = { ...facts, ...unverified, restore_warnings: restored, warnings };
     if (options.dryRun) {
       const text = JSON.stringify(prepared.terms, null, 2);

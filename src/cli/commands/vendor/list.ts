@@ -12,6 +12,7 @@ import {
   type ListedLicense,
 } from "../../../desk/license-list.ts";
 import type { DeskRecords } from "../../../desk/desk-records.ts";
+import { describeAcceptedSplit, listAcceptedSplits } from "../../../desk/pair-continuity.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { parseDuration } from "../../frame/times.ts";
 import { option } from "../../frame/flags.ts";
@@ -96,7 +97,9 @@ export const listCommand = defineCommand({
       if (matches.length === 0) return "no license matches";
       return formatTable([HEADER, ...matches.map(cells)]);
     };
-    return { json: matches.map(jsonOf), text };
+    const appliances = new Set(matches.map((license) => license.appliance));
+    const splits = listAcceptedSplits(records).filter((split) => appliances.has(split.appliance));
+    return { json: matches.map(jsonOf), text, warnings: splits.map(describeAcceptedSplit) };
   },
 });
 
@@ -113,7 +116,7 @@ function checkProduct(product: string, { vendor, ledger }: DeskRecords): void {
 /** As in the ledger, but with the time named as in the CSV. */
 const jsonOf = ({ at, ...license }: ListedLicense) => ({ ...license, issued_at: at });
 
-const HEADER = words("LICENSE SERIAL CUSTOMER PRODUCT SLOTS EXPIRES STATE APPLIANCE KEY");
+const HEADER = words("LICENSE SERIAL CUSTOMER PRODUCT SLOTS HOSTS EXPIRES STATE APPLIANCE KEY");
 
 const cells = (license: ListedLicense): string[] => [
   String(license.license_id),
@@ -121,6 +124,7 @@ const cells = (license: ListedLicense): string[] => [
   license.customer ?? "-",
   license.product,
   String(license.slots),
+  String(license.hosts?.length ?? 1),
   license.ends_at?.replace(".000Z", "Z") ?? "never",
   license.state,
   license.appliance,
@@ -128,7 +132,7 @@ const cells = (license: ListedLicense): string[] => [
 ];
 
 const CSV_HEADER = words(
-  "license_id serial customer product slots ends_at state appliance license_key issued_at",
+  "license_id serial customer product slots ends_at state appliance license_key issued_at hosts",
 );
 
 const csvCells = (license: ListedLicense): string[] => [
@@ -142,6 +146,7 @@ const csvCells = (license: ListedLicense): string[] => [
   license.appliance,
   license.license_key ?? "",
   license.at,
+  String(license.hosts?.length ?? 1),
 ];
 
 function words(names: string): string[] {

@@ -1,5 +1,6 @@
 import { wallClock } from "../../../platform/clock.ts";
 import { realDisk } from "../../../platform/files/disk.ts";
+import { describeAcceptedSplit } from "../../../desk/pair-continuity.ts";
 import { describeDesk } from "../../../desk/desk-overview.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
@@ -14,7 +15,8 @@ export const showCommand = defineCommand({
   examples: ["berth vendor show --dir desk"],
   async run({ dir }) {
     const { notes, ...shown } = await describeDesk(realDisk, dir, wallClock());
-    return { json: shown, warnings: notes, text: () => formatDesk(shown, dir) };
+    const warnings = [...notes, ...shown.splits.map(describeAcceptedSplit)];
+    return { json: shown, warnings, text: () => formatDesk(shown, dir) };
   },
 });
 

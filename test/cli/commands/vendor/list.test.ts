@@ -83,7 +83,9 @@ describe("berth vendor list", () => {
       "1/2 active",
     ]);
     const text = await runOrThrow(["vendor", "list", ...dir]);
-    const columns = "LICENSE SERIAL CUSTOMER PRODUCT SLOTS EXPIRES STATE APPLIANCE KEY".split(" ");
+    const columns = "LICENSE SERIAL CUSTOMER PRODUCT SLOTS HOSTS EXPIRES STATE APPLIANCE KEY".split(
+      " ",
+    );
     const [header = "", ...rows] = text.trimEnd().split("\n");
     expect(header.split(/ {2,}/)).toEqual(columns);
     expect(rows.at(-1)?.split(/ {2,}/)).toEqual([
@@ -92,6 +94,7 @@ describe("berth vendor list", () => {
       "Initech",
       "CAD",
       "7",
+      "1",
       expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string,
       "active",
       APPLIANCE,
@@ -148,7 +151,7 @@ describe("berth vendor list", () => {
     const text = await runOrThrow(["vendor", "list", ...dir, "--csv"]);
     const records = text.split("\r\n");
     expect(records[0]).toBe(
-      "license_id,serial,customer,product,slots,ends_at,state,appliance,license_key,issued_at",
+      "license_id,serial,customer,product,slots,ends_at,state,appliance,license_key,issued_at,hosts",
     );
     expect(text).toContain(",'=1+2,CAM,");
     expect(text).toContain(',"Quote ""and"", comma",CAD,');
@@ -194,6 +197,7 @@ describe("berth vendor show", () => {
         "not yet started": 1,
       },
       to_reissue: [],
+      splits: [],
     });
     const text = await runOrThrow(["vendor", "show", ...dir]);
     for (const part of [fingerprintOf(desk.key), desk.vendor.vendor, "Acme", "CAD, CAM"]) {

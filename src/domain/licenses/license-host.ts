@@ -1,0 +1,50 @@
+import { moveGraceEnd } from "../appliance/move.ts";
+import type { Fault } from "../fault.ts";
+import { isForTwoHosts } from "../pair/requested-pair.ts";
+import type { RuleContext } from "../rule-context.ts";
+import type { License, State } from "../state.ts";
+import type { Instant } from "../time.ts";
+
+type HostContext = Pick<RuleContext, "at" | "hasLog" | "isSignedForThisMachine">;
+
+/**
+ * Why a license must not serve on this host; null: it may. A license of two hosts serves only in
+ * their pair: alone, each of them could grant all of its slots.
+ */
+export function checkLicenseHost(
+  state: State,
+  license: License,
+  context: HostContext,
+): Fault | null {
+  const { pair } = state;
+  if (isForTwoHosts(license) && (pair === null || context.hasLog !== true))
+    return { code: "needs_pair" };
+  if (context.isSignedForThisMachine(license)) return null;
+  if (pair !== null) {
+    const hosts = findLicensedHosts(state, license);
+    // The leader has other hardware than when it was admitted.
+    if (hosts.includes(pair.leader)) return { code: "hardware_mismatch" };
+    return { code: "hardware_mismatch", pair: { leader: pair.leader, hosts } };
+  }
+  const until = moveGraceEnd(license);
+  if (until === null) return { code: "hardware_mismatch" };
+  return context.at >= until ? { code: "hardware_mismatch", until } : null;
+}
+
+/**
+ * Until when a license that was moved here serves on hardware that it is not signed for; null: it
+ * was not moved. A pair has no such time: its license serves on the host that it names.
+ */
+export const findMoveGraceEnd = (
+  { pair }: State,
+  license: License,
+  { isSignedForThisMachine }: Pick<RuleContext, "isSignedForThisMachine">,
+): Instant | null =>
+  pair !== null || isSignedForThisMachine(license) ? null : moveGraceEnd(license);
+
+/** The hosts of the pair that a license names, by their names. */
+function findLicensedHosts({ pair }: State, { grant }: License): string[] {
+  const ids = grant.hosts?.map(({ hardwareId }) => hardwareId) ?? [grant.hardwareId];
+  const hosts = [...(pair?.hosts.values() ?? [])];
+  return hosts.filter(({ hardwareId }) => ids.includes(hardwareId)).map(({ name }) => name);
+}
