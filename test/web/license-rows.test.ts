@@ -120,6 +120,7 @@ describe("an open request", () => {
     wanted_slots: null,
     wanted_until: null,
     note: null,
+    hosts: [],
     created_at: "2026-11-14T10:00:00.000Z",
     expires_at: "2027-12-19T10:00:00.000Z",
     activation_code: null,

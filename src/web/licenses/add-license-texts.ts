@@ -25,6 +25,7 @@ export const addLicense = {
 
 export const changes = {
   slots: "Slots",
+  hosts: "Hosts",
   validity: "Valid",
   borrow: "Borrowing",
   consumption: "Consumption",
@@ -39,7 +40,7 @@ export const remedies: Readonly<Record<string, string>> = {
   untrusted_vendor:
     "If the vendor is not trusted here yet, or not for this product, drop the vendor’s trust file here (trust.jwt; it came with the software, or the vendor sends it).",
   hardware_mismatch:
-    "It was issued for another machine. Create a new request here and send it to the vendor.",
+    "It was issued for another machine, or for other hosts than this pair has. Create a new request here and send it to the vendor.",
   request_unknown:
     "It answers a request that this server does not have: it is for another server, or the request was made before a restore. Create a new request here and send it to the vendor.",
   request_used:

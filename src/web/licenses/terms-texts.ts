@@ -11,6 +11,7 @@ export const terms = {
     validity: "Valid",
     grace: "Grace",
     maintenance: "Maintenance",
+    hosts: "Hosts",
     slots: "Slots",
     timeout: "Timeout",
     borrow: "Borrowing",
@@ -35,6 +36,7 @@ export const terms = {
   graceNotNeeded: "none: the license has no expiry",
   noGrace: "none",
   grace: (time: string) => `${time} after expiry`,
+  hosts: (count: number) => `${count}, in a pair only`,
   slots: (count: number) => plural(count, "concurrent user", "concurrent users"),
   timeout: (minutes: number) =>
     `a slot is released after ${plural(minutes, "minute", "minutes")} without a heartbeat`,

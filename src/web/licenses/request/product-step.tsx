@@ -3,9 +3,20 @@ import { Field } from "../../parts/field.tsx";
 import { useFieldError } from "../../parts/form-error.ts";
 import { Form } from "../../parts/form.tsx";
 import { wizard } from "../../parts/parts-texts.ts";
+import { Select } from "../../parts/select.tsx";
 import { productStep } from "./request-texts.ts";
 import { licenses, trustedVendors } from "../license-data.ts";
-import { createRequest, licenseKey, note, productCode, wantedSlots, wantedUntil } from "./state.ts";
+import {
+  canChooseHosts,
+  createRequest,
+  licenseKey,
+  note,
+  pairHosts,
+  productCode,
+  wantedHosts,
+  wantedSlots,
+  wantedUntil,
+} from "./state.ts";
 
 const MAX_NOTE = 500;
 
@@ -52,6 +63,7 @@ export function ProductStep({ onBack }: { onBack: () => void }) {
         value={licenseKey}
         hint={productStep.keyHint}
       />
+      <HostChoice />
       <fieldset class="wants">
         <legend>{productStep.wants}</legend>
         <p class="hint">{productStep.wantsHint}</p>
@@ -62,6 +74,24 @@ export function ProductStep({ onBack }: { onBack: () => void }) {
         <NoteField />
       </fieldset>
     </Form>
+  );
+}
+
+/** Only in a pair: for both of its hosts, or for the one that leads. */
+function HostChoice() {
+  const { value: pair } = pairHosts;
+  if (pair === null || !canChooseHosts.value) return null;
+  return (
+    <Select
+      label={productStep.hosts}
+      value={wantedHosts.value}
+      onChange={(count) => (wantedHosts.value = count === "1" ? "1" : "2")}
+      hint={productStep.hostsHint}
+      options={[
+        ["2", productStep.bothHosts(pair.names)],
+        ["1", productStep.leadingHost(pair.leader)],
+      ]}
+    />
   );
 }
 

@@ -24,6 +24,7 @@ export function RequestStep({ request, onBack, onNext }: Props) {
   const facts = [
     [labels.product, request.product ?? requestStep.anyProduct],
     ...(request.license_key === null ? [] : [[labels.key, request.license_key] as const]),
+    ...(request.hosts.length === 0 ? [] : [[labels.hosts, request.hosts.join(", ")] as const]),
     [labels.createdAt, formatDateTime(request.created_at)],
   ] as const;
   return (
@@ -56,11 +57,12 @@ export function RequestStep({ request, onBack, onNext }: Props) {
   );
 }
 
-const commandFor = ({ product, license_key }: CreatedRequest): string =>
+const commandFor = ({ product, license_key, hosts }: CreatedRequest): string =>
   [
     "license request",
     ...(product === null ? [] : [`--product ${quoteForShell(product)}`]),
     ...(license_key === null ? [] : [`--license-key ${quoteForShell(license_key)}`]),
+    ...(hosts.length === 0 ? [] : [`--hosts ${hosts.length}`]),
     ...(wantedSlots.value === "" ? [] : [`--slots ${quoteForShell(wantedSlots.value)}`]),
     ...(wantedUntil.value === "" ? [] : [`--until ${quoteForShell(wantedUntil.value)}`]),
     ...(note.value.trim() === "" ? [] : [`--note ${quoteForShell(note.value.trim())}`]),
@@ -72,6 +74,7 @@ export function SendStep({ request, onBack, onNext }: Props) {
   const isWeak = serverStatus.value?.appliance.weak_binding === true;
   const command = [
     `berth vendor issue --dir DESK --request ${request.filename}`,
+    ...(request.hosts.length === 0 ? [] : [`--hosts ${request.hosts.length}`]),
     ...(wantedSlots.value === "" ? [] : [`--slots ${quoteForShell(wantedSlots.value)}`]),
     ...(wantedUntil.value === "" ? [] : [`--valid-until ${quoteForShell(wantedUntil.value)}`]),
     ...(isWeak ? ["--allow-weak-binding"] : []),

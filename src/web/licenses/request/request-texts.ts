@@ -23,6 +23,11 @@ export const productStep = {
   keyHint: "If the vendor gave you one, for example with the order.",
   renews: (product: string) =>
     `A license for ${product} is installed: the answer renews it, and users keep their slots.`,
+  hosts: "Hosts",
+  hostsHint:
+    "A license of one host serves only while that host leads. Vendors that use Berth 0.1.0 can issue only that.",
+  bothHosts: (names: readonly string[]) => `Both: ${names.join(" and ")}`,
+  leadingHost: (name: string) => `Only ${name}, which leads now`,
   wants: "What do you need? (optional)",
   wantsHint:
     "The vendor sees this in the request and decides. Leave all of it empty if the vendor uses Berth 0.1.0.",
@@ -35,7 +40,7 @@ export const productStep = {
 
 export const requestStep = {
   text: "This request is for the vendor. It identifies this server and its hardware and contains no secrets.",
-  facts: { product: "Product", key: "License key", createdAt: "Created" },
+  facts: { product: "Product", key: "License key", hosts: "Hosts", createdAt: "Created" },
   anyProduct: "chosen by the vendor",
   cloud: "For a licensing cloud",
   cloudText:

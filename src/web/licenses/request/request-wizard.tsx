@@ -16,6 +16,7 @@ import {
   installed,
   startRequest,
   createdRequest,
+  pairHosts,
   productCode,
   PRODUCT_STEP,
   currentStep,
@@ -48,7 +49,7 @@ export function RequestWizard({ product }: { product: string }) {
       >
         <CurrentStep />
       </Wizard>
-      {currentStep.value !== DONE_STEP && (
+      {currentStep.value !== DONE_STEP && pairHosts.value === null && (
         <p class="muted">
           {requestWizard.airGap}{" "}
           <a href={linkTo("licenses", "air-gap")}>{requestWizard.airGapLink}</a>

@@ -1,5 +1,5 @@
-import { signal } from "@preact/signals";
-import { unwrapReply, v4 } from "../../api.ts";
+import { computed, signal } from "@preact/signals";
+import { admin, unwrapReply, v4 } from "../../api.ts";
 import type { InstalledOutcome } from "../install-success.tsx";
 import { licenses, loadLicenseData } from "../license-data.ts";
 import type { License } from "../license.ts";
@@ -11,11 +11,17 @@ export interface CreatedRequest {
   readonly created_at: string;
   readonly product: string | null;
   readonly license_key: string | null;
+  readonly hosts: readonly string[];
   readonly filename: string;
   readonly payload: string;
   readonly cloud_payload: string | null;
   readonly cloud_filename: string | null;
   readonly warnings: readonly string[];
+}
+
+interface PairHosts {
+  readonly names: readonly string[];
+  readonly leader: string;
 }
 
 /** The state of the wizard; kept when the user visits another view. */
@@ -26,6 +32,10 @@ export const licenseKey = signal("");
 export const wantedSlots = signal("");
 export const wantedUntil = signal("");
 export const note = signal("");
+/** The names of the hosts of the pair, and which of them leads; null: one host serves alone. */
+export const pairHosts = signal<PairHosts | null>(null);
+/** For how many hosts of a pair the license is to be. */
+export const wantedHosts = signal<"1" | "2">("2");
 export const createdRequest = signal<CreatedRequest | null>(null);
 /** The license that answered the request: the next visit starts a new request. */
 export const installed = signal<InstalledOutcome | null>(null);
@@ -42,11 +52,24 @@ export function startRequest(product: string, hasVendors: boolean): void {
   licenseKey.value = renewed?.license_key ?? "";
   wantedSlots.value = renewed === null ? "" : String(renewed.floating_users);
   wantedUntil.value = renewed === null ? "" : nextEndOf(renewed.validity_period, serverTime());
+  wantedHosts.value = renewed?.hosts === 1 ? "1" : "2";
   note.value = "";
+  void loadPairHosts();
   createdRequest.value = null;
   installed.value = null;
   currentStep.value = hasVendors ? PRODUCT_STEP : 0;
 }
+
+/** Without it, the request is for as many hosts as the installed license. */
+async function loadPairHosts(): Promise<void> {
+  const { pair } = await unwrapReply(admin.pair.get()).catch(() => ({ pair: null }));
+  const leader = pair?.leader ?? null;
+  pairHosts.value =
+    pair === null || leader === null ? null : { names: pair.hosts.map(({ name }) => name), leader };
+}
+
+/** Whether the user can choose between one host and two. */
+export const canChooseHosts = computed(() => pairHosts.value?.names.length === 2);
 
 const serverTime = (): number => Date.parse(serverStatus.value?.now ?? new Date().toISOString());
 
@@ -64,6 +87,7 @@ export async function createRequest(): Promise<void> {
     license_key: licenseKey.value.trim(),
     wanted_slots: wantedSlots.value.trim(),
     wanted_until: wantedUntil.value.trim(),
+    ...(canChooseHosts.value && { hosts: wantedHosts.value }),
     // The vendor's desk shows it within a line.
     note: note.value.trim().replaceAll(/\s+/g, " "),
   };

@@ -10,8 +10,9 @@ export const nameOf = ({ product, license_key }: OpenRequestReply): string =>
 
 /** What a request asks for, in one line. */
 export function wantedTextOf(request: OpenRequestReply): string {
-  const { wanted_slots: slots, wanted_until: until, note } = request;
+  const { wanted_slots: slots, wanted_until: until, note, hosts } = request;
   const parts = [
+    hosts.length === 0 ? "" : texts.hosts(hosts),
     slots === null ? "" : texts.slots(slots, formatNumber(slots)),
     until === null ? "" : texts.until(formatDate(`${until}T00:00:00.000Z`)),
     note === null ? "" : texts.note(note),

@@ -5,6 +5,7 @@ export const requests = {
   anyProduct: "chosen by the vendor",
   byCode: "by phone",
   key: (key: string) => `key ${key}`,
+  hosts: (names: readonly string[]) => `hosts ${names.join(" and ")}`,
   slots: (count: number, text: string) => (count === 1 ? "1 slot" : `${text} slots`),
   until: (day: string) => `until ${day}`,
   note: (note: string) => `“${note}”`,
