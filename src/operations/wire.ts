@@ -28,6 +28,7 @@ import { PairMembership } from "./pair/pair-membership.ts";
 import { createHostHeadReader } from "./pair/host-heads.ts";
 import { openPairLog, refuseWithoutLog, type PairLog, type PairOptions } from "./pair/open-log.ts";
 import { SharedFiles } from "./pair/shared-files.ts";
+import { TimeReceiver } from "./pair/time-receiver.ts";
 import { CloudCredentials } from "./cloud-credentials.ts";
 import { combineObservers } from "./combine-observers.ts";
 import { CommandRunner } from "./command-runner.ts";
@@ -160,6 +161,8 @@ export async function wire(
   const dispatcher = new QueueDispatcher();
   const { pair, openLog = openPairLog } = options;
   const opened: { log: PairLog | null } = { log: null };
+  // Until this host leads.
+  if (pair) clock.follow();
   const store = await Store.open({
     ...(pair && {
       async openLog(logFolder: LogFolder) {
@@ -168,7 +171,7 @@ export async function wire(
       },
     }),
     ...(!pair && { findChangeFault: refuseWithoutLog() }),
-    observer: combineObservers(metrics, sessionLengths, dispatcher),
+    observer: combineObservers(metrics, sessionLengths, dispatcher, new TimeReceiver(clock)),
     disk,
     folder,
     kind: options.kind,
@@ -205,7 +208,7 @@ export async function wire(
   const queue = new SlotQueue({ store, commands, dispatcher, estimator: grantEstimator });
   metrics.startSampling(() => ({ state: store.peek((state) => state), now: now() }));
   const leadership =
-    pair && opened.log ? createLeadership(pair, opened.log, store, identity) : null;
+    pair && opened.log ? createLeadership(pair, opened.log, store, { identity, clock }) : null;
   const pairMembership = new PairMembership(store, { host: pair?.host ?? null, leadership });
   const sharedFiles = opened.log && new SharedFiles({ log: opened.log, key: identity.key });
   const sealedFile = new SealedFile(disk, folder, { key: sealingKey });

@@ -12,6 +12,7 @@ import type { PairOptions } from "../../operations/pair/open-log.ts";
 import { wire, type FolderChange, type WireOptions } from "../../operations/wire.ts";
 import { ApplianceClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/files/disk.ts";
+import { readBootClock } from "../../platform/system/boot-clock.ts";
 import { readMachineComponents } from "../../platform/system/machine.ts";
 import { log } from "../../platform/log.ts";
 import { becomeFolderOwner } from "../../platform/files/owner.ts";
@@ -71,7 +72,8 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     create,
     holder,
     migrateOnOpen: options.migrateAtOnce ?? false,
-    clock: new ApplianceClock(),
+    // The hosts of a pair agree on terms by a clock that continues while a machine sleeps.
+    clock: options.pair ? new ApplianceClock(readBootClock) : new ApplianceClock(),
     hardware: hardwareComponents(identityName, kind),
     ...(caps && { caps }),
     ...(options.maxPlacesPerCaller && { maxPlacesPerCaller: options.maxPlacesPerCaller }),

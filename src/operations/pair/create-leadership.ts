@@ -1,5 +1,5 @@
 import type { Pair } from "../../domain/pair/pair.ts";
-import { wallClock } from "../../platform/clock.ts";
+import { wallClock, type ApplianceClock } from "../../platform/clock.ts";
 import { version } from "../../platform/embedded/version.ts";
 import { readBootClock } from "../../platform/system/boot-clock.ts";
 import { FolderRefused } from "../../store/folder/refusal.ts";
@@ -18,7 +18,7 @@ export function createLeadership(
   { host, clientUrl: url, termMs }: PairOptions,
   log: HostLog,
   store: Store,
-  identity: Identity,
+  { identity, clock }: { readonly identity: Identity; readonly clock: ApplianceClock },
 ): Leadership {
   const { hardware, hardwareId } = identity.hashHardware();
   return new Leadership({
@@ -33,6 +33,7 @@ export function createLeadership(
     pollMs: Math.min(POLL_MS, termMs / POLLS_PER_TERM),
     bootMs: readBootClock,
     systemTime: wallClock,
+    clock,
   });
 }
 

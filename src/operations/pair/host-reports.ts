@@ -2,20 +2,18 @@ import { log } from "../../platform/log.ts";
 import {
   LogUnavailable,
   type DatabaseReport,
-  type HostLog,
   type HostReport,
   type HostRow,
 } from "../../store/log/shared-log.ts";
+import type { LeadershipOptions } from "./leadership-types.ts";
 
 const REPORT_MS = 2_000;
 const DATABASE_MS = 30_000;
 
-interface HostReportsOptions {
-  readonly log: HostLog;
-  readonly describeHost: () => HostReport;
-  /** Milliseconds of a clock that never jumps, and that continues while the machine sleeps. */
-  readonly bootMs: () => number;
-}
+type HostReportsOptions = Pick<
+  LeadershipOptions,
+  "log" | "store" | "host" | "hardwareId" | "url" | "version" | "bootMs" | "systemTime"
+>;
 
 /**
  * Says every few seconds what this host has, and reads what the other one says, and the state of
@@ -58,11 +56,17 @@ export class HostReports {
 
   /** Reports this host, and reads the others. Rejects if the log cannot be used. */
   async refresh(): Promise<readonly HostRow[]> {
-    const { log: shared, describeHost, bootMs } = this.#options;
-    await shared.reportHost(describeHost());
+    const { log: shared, bootMs } = this.#options;
+    await shared.reportHost(this.#describeHost());
     this.#hosts = await shared.readHosts();
     this.#readAt = bootMs();
     return this.#hosts;
+  }
+
+  #describeHost(): HostReport {
+    const { store, host, hardwareId, url, version, systemTime } = this.#options;
+    const { head, coveredSeq: covered } = store.status();
+    return { host, hardwareId, url, version, head, covered, systemTime: systemTime() };
   }
 
   #schedule(delay: number): void {

@@ -1,4 +1,5 @@
 import type { HardwareDigest } from "../../domain/hardware-digest.ts";
+import type { ApplianceClock } from "../../platform/clock.ts";
 import type { DatabaseReport, HostLog, HostRow } from "../../store/log/shared-log.ts";
 import type { Store } from "../../store/store.ts";
 
@@ -17,6 +18,8 @@ export interface LeadershipOptions {
   /** Milliseconds of a clock that never jumps, and that continues while the machine sleeps. */
   readonly bootMs: () => number;
   readonly systemTime: () => number;
+  /** Who keeps the time of the appliance; absent: it does not matter. */
+  readonly clock?: Pick<ApplianceClock, "follow" | "lead">;
 }
 
 /** What this host is in the pair. */

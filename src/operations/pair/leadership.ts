@@ -3,12 +3,7 @@ import type { HandOverFault } from "../../faults/fault-types.ts";
 import { messageOfError } from "../../platform/error-message.ts";
 import { log } from "../../platform/log.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
-import {
-  LogUnavailable,
-  type HostReport,
-  type HostRow,
-  type LogLeader,
-} from "../../store/log/shared-log.ts";
+import { LogUnavailable, type HostRow, type LogLeader } from "../../store/log/shared-log.ts";
 import { chooseHeir, HEIR_MS, RecentProgress, waitForHeir } from "./hand-over.ts";
 import { HostReports } from "./host-reports.ts";
 import { LeadershipListeners, type LeadershipListener } from "./leadership-listeners.ts";
@@ -46,6 +41,8 @@ export class Leadership {
   #step: Promise<void> = Promise.resolve();
   /** Resolves when the store refuses changes and none is under way. */
   #settled: Promise<void> = Promise.resolve();
+  /** Since the start of this process; it may have been this one. */
+  #hasSeenLeader = false;
   #isStopped = false;
   #isEnding = false;
   #problem: string | null = null;
@@ -53,9 +50,9 @@ export class Leadership {
 
   constructor(options: LeadershipOptions) {
     this.#options = options;
-    const { log: shared, bootMs, termMs } = options;
+    const { bootMs, termMs } = options;
     this.#term = new Term({ termMs, bootMs, onLapse: () => this.checkTerm() });
-    this.#reports = new HostReports({ log: shared, bootMs, describeHost: this.#describeHost });
+    this.#reports = new HostReports(options);
   }
 
   get role(): Role {
@@ -189,11 +186,16 @@ export class Leadership {
     await store.follow();
     const row = await shared.readLeader();
     this.#row = row;
+    this.#hasSeenLeader ||= row.remainingMs > 0;
     this.#role = row.remainingMs > 0 ? { role: "standby", ...leaderOf(row) } : UNKNOWN_LEADER;
     if (!this.#mayClaim(row)) return;
+    const isStart = !this.#hasSeenLeader;
     const sentAt = bootMs();
     const claimed = await shared.claim(termMs);
-    if (claimed !== null) await this.#lead(claimed.epoch, sentAt);
+    this.#hasSeenLeader = true;
+    if (claimed === null) return;
+    this.#options.clock?.lead(isStart);
+    await this.#lead(claimed.epoch, sentAt);
   }
 
   #mayClaim({ holder, remainingMs, heir }: LogLeader): boolean {
@@ -236,6 +238,7 @@ export class Leadership {
     this.#term.end();
     this.#role = UNKNOWN_LEADER;
     this.#isEnding = false;
+    this.#options.clock?.follow();
     const isOfStore = fault.code === "log_unavailable" || fault.code === "storage_full";
     this.#settled = store.stopLeading({ code: isOfStore ? fault.code : "standby" });
     this.#settled.catch(() => {});
@@ -278,12 +281,6 @@ export class Leadership {
     });
     return end;
   }
-
-  readonly #describeHost = (): HostReport => {
-    const { store, host, hardwareId, url, version, systemTime } = this.#options;
-    const { head, coveredSeq } = store.status();
-    return { host, hardwareId, url, version, head, covered: coveredSeq, systemTime: systemTime() };
-  };
 
   #note(problem: string | null, error: unknown): void {
     if (problem !== null && problem !== this.#problem) {

@@ -78,6 +78,34 @@ describe("the leadership of a pair", () => {
   });
 });
 
+describe("the time of the appliance", () => {
+  test("begins as at a start only if no host led before", async () => {
+    const calls: string[] = [];
+    const clockOf = (host: string) => ({
+      follow: () => void calls.push(`${host} follows`),
+      lead: (isStart: boolean) => void calls.push(`${host} leads${isStart ? " from a start" : ""}`),
+    });
+    const hosts = await openHosts({
+      alpha: { clock: clockOf("alpha") },
+      beta: { clock: clockOf("beta") },
+    });
+    await hosts.alpha.leadership.step();
+    await hosts.beta.leadership.step();
+    hosts.log.now += 20_000;
+    hosts.alpha.leadership.checkTerm();
+    await hosts.beta.leadership.step();
+    await hosts.beta.leadership.stop();
+    await hosts.alpha.leadership.step();
+    expect(calls).toEqual([
+      "alpha leads from a start",
+      "alpha follows",
+      "beta leads",
+      "beta follows",
+      "alpha leads",
+    ]);
+  });
+});
+
 describe("a failed step of the leadership", () => {
   test("is followed by another one", async () => {
     const { log, alpha } = await openHosts();
