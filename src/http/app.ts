@@ -35,6 +35,7 @@ import { licenseUpload } from "./routes/license-upload.ts";
 import { metrics } from "./routes/metrics.ts";
 import { pair } from "./routes/pair.ts";
 import { page } from "./routes/page.ts";
+import { makeStandbyPage, STANDBY_PAGE_HEADERS } from "./page/standby-page.ts";
 import { replyWithFile, serveText, type ServedFile } from "./page/served-file.ts";
 import { qr } from "./routes/qr.ts";
 import { auditLog } from "./routes/audit-log.ts";
@@ -187,7 +188,7 @@ interface FailedRequest {
 }
 
 /** Of a bug, the reply says only that there was one; the log has the error. */
-function replyWithFault(fault: AnyFault, { error, set, request }: FailedRequest): object {
+function replyWithFault(fault: AnyFault, { error, set, request }: FailedRequest): object | string {
   if (fault.code === "internal_error") {
     log.error("internal error", { request_id: set.headers["x-request-id"], error });
   }
@@ -200,7 +201,10 @@ function replyWithFault(fault: AnyFault, { error, set, request }: FailedRequest)
   if (fault.code === "audit_budget_exhausted") set.headers["retry-after"] = fault.retryAfterSeconds;
   const body = refusalReplyFor(request, fault);
   set.status = body.status;
-  return body;
+  const page = makeStandbyPage(request, fault);
+  if (page === null) return body;
+  Object.assign(set.headers, STANDBY_PAGE_HEADERS);
+  return page;
 }
 
 const processId = crypto.randomUUID().slice(0, 8);

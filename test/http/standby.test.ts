@@ -80,6 +80,32 @@ describe("a host on standby", () => {
     expect(reply.passed_checks?.map(({ check }) => check)).toContain("storage");
   });
 
+  test("replies to a browser with a page that links to the leader", async () => {
+    const { host } = await openHost(FOLLOWS);
+    const [response, body] = await host.get<string>("/", { accept: "text/html,*/*" });
+    expect(response.status).toBe(503);
+    expect(response.headers.get("content-type")).toStartWith("text/html");
+    expect(response.headers.get("berth-leader")).toBe("https://beta:8443");
+    expect(body).toContain("Host beta of the pair answers");
+    expect(body).toContain('<a href="https://beta:8443">');
+    expectRefusal(await host.get("/", { accept: "*/*" }), 503, "standby");
+  });
+
+  test("writes the URL of the leader as text, whatever it contains", async () => {
+    const { host } = await openHost({ ...FOLLOWS, url: `https://"><script>x</script>` });
+    const [, body] = await host.get<string>("/", { accept: "text/html" });
+    expect(body).not.toContain("<script>");
+    expect(body).toContain("&quot;&gt;&lt;script&gt;");
+  });
+
+  test("replies to a browser without a link, if the database is away", async () => {
+    const { host } = await openHost({ ...NONE_LEADS, isLogAway: true });
+    const [response, body] = await host.get<string>("/", { accept: "text/html" });
+    expect(response.status).toBe(503);
+    expect(body).toContain("No host answers now");
+    expect(body).not.toContain("<a ");
+  });
+
   test("ends the status stream of a page that was open before", async () => {
     const { host, role } = await openHost(LEADS);
     const request = new Request("http://appliance/api/admin/v1/stream", {

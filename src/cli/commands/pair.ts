@@ -21,7 +21,7 @@ const status = defineCommand({
 
 const NO_PAIR = "one host serves this appliance alone; berth help pair says how to form a pair";
 
-function formatPair(pair: Pair): string {
+export function formatPair(pair: Pair): string {
   const { host, role, epoch, leader, leader_url, problem, hosts, database } = pair;
   const facts = [
     ["this host", host === null ? "no server runs here" : `${host}, ${role ?? "unknown"}`],

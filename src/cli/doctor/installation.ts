@@ -14,7 +14,8 @@ import {
   worstSeverity,
   type HealthReport,
 } from "../../operations/health/finding.ts";
-import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
+import { unwrapReply, withAdminClient, type AdminClient } from "../client/admin-client.ts";
+import { isStandbyRefusal } from "../client/standby-refusal.ts";
 import { Failure } from "../frame/command.ts";
 import type { ListenAddress } from "../serve/listen-address.ts";
 import type { ServeSettings } from "../serve/settings.ts";
@@ -23,6 +24,7 @@ import { checkBackupFolder } from "./backup-folder.ts";
 import { checkEventProgram } from "./event-program.ts";
 import { checkDataFolder } from "./folder.ts";
 import { checkHost } from "./host.ts";
+import { checkPairDatabase } from "./pair-database.ts";
 
 /** What is examined: the settings, where they come from, and whether their file is valid. */
 export interface Installation {
@@ -51,10 +53,17 @@ export async function checkInstallation(installation: Installation): Promise<Hea
   const isBroken = worstSeverity(folderReport.findings) === "error";
   const site = isBroken ? NO_SITE : await readSite(installation);
   const listenAddresses = getListenAddresses(installation, site.pid !== null);
+  const databaseReports =
+    site.pid !== null
+      ? []
+      : await runAsFolderOwner(folder, () =>
+          checkPairDatabase(settings, site.appliance ?? null, environment),
+        );
   return mergeReports([
     await checkSettings(installation, listenAddresses),
     withoutAuditDamage(site.report),
     folderReport,
+    ...databaseReports,
     ...checkHost({
       folder,
       isService,
@@ -127,22 +136,34 @@ interface Site {
   readonly pid: number | null;
   /** Absent: not known, because there was no status. */
   readonly warningDays?: number;
+  /** The id of the appliance; absent: not known. */
+  readonly appliance?: string;
   readonly report: HealthReport;
 }
 
 const NO_SITE: Site = { pid: null, report: NOTHING };
 
-/** What the server itself reports; without a server, what it would report. */
-async function readSite({ settings, environment }: Installation): Promise<Site> {
+/** A host on standby has no status of the site, but findings of its own. */
+async function readStatus({ admin }: AdminClient): Promise<Site> {
   try {
-    const status = await withAdminClient(settings, { environment }, ({ admin }) =>
-      unwrapReply(admin.status.get()),
-    );
+    const status = await unwrapReply(admin.status.get());
     return {
       pid: status.pid === process.pid ? null : status.pid,
       warningDays: status.expiry_warning_days,
+      appliance: status.appliance.id,
       report: selectServerPart(parseReport(status)),
     };
+  } catch (error) {
+    if (!isStandbyRefusal(error)) throw error;
+    const { pid = null, findings = [], passed_checks = [] } = await unwrapReply(admin.pair.get());
+    return { pid, report: selectServerPart(parseReport({ findings, passed_checks })) };
+  }
+}
+
+/** What the server itself reports; without a server, what it would report. */
+async function readSite({ settings, environment }: Installation): Promise<Site> {
+  try {
+    return await withAdminClient(settings, { environment }, readStatus);
   } catch (error) {
     // The checks of the folder have already reported this, with more details.
     const refusal = findFolderError(error);

@@ -10,6 +10,7 @@ import { rfc3339 } from "../../platform/rfc3339.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { hasSystemd, readServiceLog } from "../../platform/system/systemd.ts";
 import { commit, runtime, target, version } from "../../platform/embedded/version.ts";
+import type { PairReply } from "../../http/reply/pair.ts";
 import { readAccessList } from "../../operations/access/access-list.ts";
 import { describeFiles, readAuditLineTypes } from "../../operations/folder/folder-contents.ts";
 import { ArchiveWriter } from "../../operations/folder/archive.ts";
@@ -21,6 +22,7 @@ import { noCheck, refuseToReplace, writeOutput } from "../files/output-file.ts";
 import { settings as serverSettings } from "../serve/settings.ts";
 import { servicePaths, SERVICE_UNIT } from "../service/unit.ts";
 import { parseConfig } from "../frame/settings-file.ts";
+import { addPairNames } from "./pair-entry.ts";
 import { Redactor } from "./redact.ts";
 
 export interface BundleEntry {
@@ -50,6 +52,8 @@ export async function collectEntries(installation: Installation): Promise<Bundle
   for (const argument of onEvent) redactor.pseudonymFor("argument", argument);
   if (eventSyslog !== null && "host" in eventSyslog && isIP(eventSyslog.host) === 0)
     redactor.pseudonymFor("host", eventSyslog.host);
+  const pair = await fetchPair(installation);
+  addPairNames(redactor, installation.settings, pair);
   const settings =
     "error" in resolved
       ? resolved
@@ -75,6 +79,15 @@ export async function collectEntries(installation: Installation): Promise<Bundle
       description: "output of berth status",
       text: json(await fetchReply(installation, ({ admin }) => unwrapReply(admin.status.get()))),
     },
+    ...(pair?.pair == null
+      ? []
+      : [
+          {
+            name: "pair.json",
+            description: "output of berth pair status, with names replaced",
+            text: json(pair),
+          },
+        ]),
     {
       name: "settings.json",
       description: "output of berth config",
@@ -127,6 +140,18 @@ async function fetchReply(
     return await withAdminClient(settings, { environment }, fetch);
   } catch (error) {
     return { error: messageOfError(error) };
+  }
+}
+
+/** Null: there is no readable folder, or its server does not answer. */
+async function fetchPair({ settings, environment }: Installation): Promise<PairReply | null> {
+  try {
+    return await withAdminClient(settings, { environment }, ({ admin }) =>
+      unwrapReply(admin.pair.get()),
+    );
+  } catch {
+    // The status says why.
+    return null;
   }
 }
 

@@ -58,6 +58,7 @@ export const PairReply = Type.Object(
       }),
     ),
     passed_checks: Type.Optional(Type.Array(PassedCheckReply)),
+    pid: Type.Optional(Type.Integer({ description: "Of the server, if it is on standby." })),
   },
   { title: "PairReply", description: "Members that are null are not known." },
 );

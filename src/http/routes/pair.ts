@@ -10,8 +10,10 @@ export const pair = ({ pairMembership, leadership, ...sources }: RouteDeps) =>
     "",
     (): PairReply => ({
       ...pairReply(pairMembership.status()),
-      ...(leadership?.mayAnswer() === false &&
-        reportReply(createStandbyReport({ pairMembership, leadership, ...sources }))),
+      ...(leadership?.mayAnswer() === false && {
+        ...reportReply(createStandbyReport({ pairMembership, leadership, ...sources })),
+        pid: process.pid,
+      }),
     }),
     describeRoute({
       plane: "admin",

@@ -50,7 +50,6 @@ function problemFindings({ problem, isLogAway }: PairStatus): Finding[] {
           summary: `This host can neither lead nor follow: ${problem}`,
           remedy:
             "If the other host is newer, upgrade this one; else the troubleshooting of a pair helps",
-          command: "berth help guide",
         }),
   ];
 }
@@ -62,7 +61,6 @@ function otherHostFindings(status: PairStatus): Finding[] {
       createFinding("pair_single_host", "warning", {
         summary: "The pair has one host only: no other one could take over",
         remedy: "Admit a second host: berth pair request there, then berth pair admit here",
-        command: "berth help pair",
       }),
     ];
   }
@@ -135,24 +133,21 @@ function versionFindings({ hosts }: PairStatus): Finding[] {
 }
 
 /** A failover of the database decides whether acknowledged changes survive. */
-const databaseFindings = ({ database }: Pick<PairStatus, "database">): Finding[] =>
+export const databaseFindings = ({ database }: Pick<PairStatus, "database">): Finding[] =>
   (database?.problems ?? []).map((problem) => DATABASE_FINDINGS[problem]);
 
 const DATABASE_FINDINGS: Readonly<Record<DatabaseProblem, Finding>> = {
   not_replicated: createFinding("pair_database_async", "warning", {
     summary: "The database has no standby: if its machine is lost, acknowledged changes are lost",
     remedy: "Add a standby of the database, and name it in synchronous_standby_names",
-    command: "berth help guide",
   }),
   asynchronous: createFinding("pair_database_async", "warning", {
     summary: "The standby of the database is asynchronous: a failover loses acknowledged changes",
     remedy: "Name the standby in synchronous_standby_names of the database",
-    command: "berth help guide",
   }),
   any_standby: createFinding("pair_database_loose", "warning", {
     summary: "Any program that receives changes counts as the standby of the database",
     remedy: "Name the standby in synchronous_standby_names, instead of *",
-    command: "berth help guide",
   }),
 };
 

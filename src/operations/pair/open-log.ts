@@ -1,7 +1,8 @@
 import { log } from "../../platform/log.ts";
 import type { LogUrl } from "../../store/log/postgres/log-url.ts";
-import { openPostgresLog } from "../../store/log/postgres/open-log.ts";
-import { LogUnavailable, type HostLog } from "../../store/log/shared-log.ts";
+import { checkPostgresLog, openPostgresLog } from "../../store/log/postgres/open-log.ts";
+import type { PostgresLogOptions } from "../../store/log/postgres/postgres-log.ts";
+import { LogUnavailable, type DatabaseReport, type HostLog } from "../../store/log/shared-log.ts";
 import type { LogFolder, StoreOptions } from "../../store/store-options.ts";
 import { readLogPassword, type LogPasswordSources } from "./log-password.ts";
 
@@ -46,19 +47,25 @@ export async function openPairLog(options: PairOptions, folder: LogFolder): Prom
   }
 }
 
-function openOnce(options: PairOptions, folder: LogFolder): Promise<PairLog> {
+const openOnce = (options: PairOptions, folder: LogFolder): Promise<PairLog> =>
+  openPostgresLog(toLogOptions(options), folder);
+
+/** Checks the set-up of the database, and creates nothing; throws what a start would throw. */
+export const checkPairLog = (
+  options: PairOptions,
+  appliance: string | null,
+): Promise<DatabaseReport> => checkPostgresLog(toLogOptions(options), appliance);
+
+function toLogOptions(options: PairOptions): PostgresLogOptions {
   const { url, host, clientUrl, termMs } = options;
-  return openPostgresLog(
-    {
-      url,
-      readPassword: (server) => readLogPassword(options, url, server),
-      name: `berth ${host}`,
-      deadlineMs: termMs * DEADLINE_SHARE,
-      host,
-      clientUrl,
-    },
-    folder,
-  );
+  return {
+    url,
+    readPassword: (server) => readLogPassword(options, url, server),
+    name: `berth ${host}`,
+    deadlineMs: termMs * DEADLINE_SHARE,
+    host,
+    clientUrl,
+  };
 }
 
 /**

@@ -1,7 +1,8 @@
 import { randomId } from "../../../platform/crypto/random.ts";
 import { FolderRefused } from "../../folder/refusal.ts";
 import type { LogFolder } from "../../store-options.ts";
-import { LogUnavailable } from "../shared-log.ts";
+import { LogUnavailable, type DatabaseReport } from "../shared-log.ts";
+import { readDatabaseReport } from "./database-report.ts";
 import { LogConnection, type Row } from "./log-connection.ts";
 import { PostgresLog, type PostgresLogOptions } from "./postgres-log.ts";
 import { createLog, LOG_FORMAT } from "./schema.ts";
@@ -30,15 +31,37 @@ const READ_PRIVILEGES = `
  * was never in a pair. Throws a `FolderRefused` that says what is wrong with the set-up, or
  * `LogUnavailable` if the database may answer later.
  */
-export async function openPostgresLog(
+export const openPostgresLog = (
   options: PostgresLogOptions,
   folder: LogFolder,
-): Promise<PostgresLog> {
+): Promise<PostgresLog> =>
+  withConnection(options, async (connection) => {
+    const found = await findLog(connection, folder);
+    return new PostgresLog(found ?? (await makeLog(connection, folder)), options);
+  });
+
+/**
+ * Checks the set-up as a start does, and creates nothing. `appliance` is that of the folder; null:
+ * it is not known. Throws as `openPostgresLog`.
+ */
+export const checkPostgresLog = (
+  options: PostgresLogOptions,
+  appliance: string | null,
+): Promise<DatabaseReport> =>
+  withConnection(options, async (connection) => {
+    await findLog(connection, { appliance, pair: null });
+    return readDatabaseReport(connection);
+  });
+
+async function withConnection<T>(
+  options: PostgresLogOptions,
+  work: (connection: LogConnection) => Promise<T>,
+): Promise<T> {
   const connection = new LogConnection(options);
   const defaults = new LogConnection({ ...options, keepsDefaults: true });
   try {
     await refuseDefaults(defaults);
-    return new PostgresLog(await findOrCreate(connection, folder), options);
+    return await work(connection);
   } catch (error) {
     if (!(error instanceof LogUnavailable)) throw error;
     if (isPermissionDenied(error.cause)) throw readOnly();
@@ -67,15 +90,23 @@ async function refuseDefaults(connection: LogConnection): Promise<void> {
   );
 }
 
-/** Returns the id of the log. */
-async function findOrCreate(connection: LogConnection, folder: LogFolder): Promise<string> {
+async function makeLog(connection: LogConnection, { appliance, end }: LogFolder): Promise<string> {
+  const id = randomId();
+  await createLog(connection, { id, appliance, end });
+  return id;
+}
+
+interface KnownFolder extends Pick<LogFolder, "pair"> {
+  readonly appliance: string | null;
+}
+
+/** Returns the id of the log; null: there is none, and it can be created. */
+async function findLog(connection: LogConnection, folder: KnownFolder): Promise<string | null> {
   const [server = {}] = await connection.run(READ_SERVER);
   refuseServer(server);
   if (server["has_log"] !== true) {
     refuseCreation(server, folder);
-    const id = randomId();
-    await createLog(connection, { id, appliance: folder.appliance, end: folder.end });
-    return id;
+    return null;
   }
   const [{ format, id, appliance } = {}] = await connection.run(READ_LOG);
   if (Number(format) > LOG_FORMAT) {
@@ -84,7 +115,7 @@ async function findOrCreate(connection: LogConnection, folder: LogFolder): Promi
       "start that version on this host too",
     );
   }
-  if (appliance !== folder.appliance) {
+  if (folder.appliance !== null && appliance !== folder.appliance) {
     throw new FolderRefused(
       `the log is of appliance ${String(appliance)}, and this folder is of ${folder.appliance}`,
       "use the database of this appliance, or an empty one",
@@ -123,7 +154,7 @@ export function refuseServer(server: Row): void {
   if (server["read_only"] === "on") throw readOnly();
 }
 
-function refuseCreation(server: Row, { pair }: LogFolder): void {
+function refuseCreation(server: Row, { pair }: Pick<LogFolder, "pair">): void {
   if (server["has_schema"] === true) {
     throw new FolderRefused(
       "the database has a schema berth that is not a log",

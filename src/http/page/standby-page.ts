@@ -1,0 +1,63 @@
+import type { AnyFault } from "../../faults/fault-types.ts";
+import { callerOf } from "../access/gate.ts";
+
+export const STANDBY_PAGE_HEADERS = {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+};
+
+/** The browser tries again: this host may lead soon. */
+const RETRY_SECONDS = 5;
+
+/**
+ * A refusal for a person: who opens the page of a host that does not lead must find the leader.
+ * Null: the fault is another one, or a program sent the request.
+ */
+export function makeStandbyPage(request: Request, fault: AnyFault): string | null {
+  if (fault.code !== "standby" && fault.code !== "log_unavailable") return null;
+  const isPage = callerOf(request)?.route?.isPage === true;
+  const acceptsHtml = request.headers.get("accept")?.includes("text/html") === true;
+  return isPage && acceptsHtml ? render(fault) : null;
+}
+
+function render(fault: Extract<AnyFault, { code: "standby" | "log_unavailable" }>): string {
+  const isStandby = fault.code === "standby";
+  const title = isStandby ? "This host is on standby" : "No host answers now";
+  const url = isStandby ? (fault.url ?? null) : null;
+  const leader = isStandby ? (fault.leader ?? null) : null;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="refresh" content="${RETRY_SECONDS}">
+<title>Berth: ${title}</title>
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+${isStandby ? describeLeader(leader, url) : "<p>The database of the pair cannot be reached from this host.</p>"}
+<p>This page tries again every ${RETRY_SECONDS} seconds.</p>
+</main>
+</body>
+</html>
+`;
+}
+
+function describeLeader(leader: string | null, url: string | null): string {
+  const name = leader === null ? "Another host" : `Host ${escapeHtml(leader)}`;
+  if (url === null) return `<p>${name} of the pair answers.</p>`;
+  const address = escapeHtml(url);
+  return `<p>${name} of the pair answers: <a href="${address}">${address}</a></p>`;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+const escapeHtml = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
