@@ -110,6 +110,7 @@ export async function openSession(
   signal.addEventListener("abort", close);
   try {
     const [row = {}] = await sql.unsafe<Record<string, unknown>[]>(READ_SESSION);
+    if (row["is_standby"] === true) throw new Error("the server is a standby");
     if (!keepsDefaults) refuseSession(row);
     return {
       sql,
@@ -127,7 +128,6 @@ export async function openSession(
 }
 
 function refuseSession(row: Readonly<Record<string, unknown>>): void {
-  if (row["is_standby"] === true) throw new Error("the server is a standby");
   if (row["read_only"] !== "off") {
     throw new FolderRefused(
       "the role of the log may only read: its transactions are read-only",
