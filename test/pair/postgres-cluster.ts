@@ -41,7 +41,7 @@ export class PostgresCluster {
   startStandby(name: string): PostgresCluster {
     const standby = PostgresCluster.#prepare();
     const source = ["-h", "127.0.0.1", "-p", String(this.port), "-U", USER];
-    standby.#run("pg_basebackup", [...source, "-R", "-X", "stream", "--no-sync"]);
+    standby.#run("pg_basebackup", [...source, "-R", "-X", "stream", "-c", "fast", "--no-sync"]);
     standby.configure({
       port: String(standby.port),
       primary_conninfo: `host=127.0.0.1 port=${this.port} user=${USER} application_name=${name}`,

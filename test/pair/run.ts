@@ -3,4 +3,7 @@ import { installPostgres } from "./postgres-programs.ts";
 import { runSuites } from "../support/run-suites.ts";
 
 installPostgres();
-await runSuites({ folder: import.meta.dir, everyRun: ["postgres-log", "log-setup"] });
+await runSuites({
+  folder: import.meta.dir,
+  everyRun: ["postgres-log", "log-setup", "partition", "faults"],
+});

@@ -47,9 +47,7 @@ export class FaketimeMachine {
   /** Sets the wall clock to the true time plus `offset`. */
   setClockOffset(offset: number): void {
     this.#offset = offset;
-    const seconds = Math.round(offset / SECOND);
-    writeFileSync(`${this.#timeFile}.new`, `${seconds < 0 ? "" : "+"}${seconds}\n`);
-    renameSync(`${this.#timeFile}.new`, this.#timeFile);
+    writeTimeFile(this.#timeFile, offset);
   }
 
   path(name: string): string {
@@ -192,16 +190,28 @@ export class FaketimeMachine {
       cwd: "/",
       env: {
         TMPDIR: this.path("tmp"),
-        LD_PRELOAD: this.#library,
-        FAKETIME_TIMESTAMP_FILE: this.#timeFile,
-        FAKETIME_NO_CACHE: "1",
-        NO_FAKE_STAT: "1",
-        // Old and new versions of the library use different names.
-        DONT_FAKE_MONOTONIC: "1",
-        FAKETIME_DONT_FAKE_MONOTONIC: "1",
+        ...faketimeEnvironment(this.#library, this.#timeFile),
       },
     });
   }
+}
+
+/** The variables of a process whose clock the file sets. */
+export const faketimeEnvironment = (library: string, timeFile: string) => ({
+  LD_PRELOAD: library,
+  FAKETIME_TIMESTAMP_FILE: timeFile,
+  FAKETIME_NO_CACHE: "1",
+  NO_FAKE_STAT: "1",
+  // Old and new versions of the library use different names.
+  DONT_FAKE_MONOTONIC: "1",
+  FAKETIME_DONT_FAKE_MONOTONIC: "1",
+});
+
+/** Sets the clock of the processes that this file controls: the true time plus `offset`. */
+export function writeTimeFile(path: string, offset: number): void {
+  const seconds = Math.round(offset / SECOND);
+  writeFileSync(`${path}.new`, `${seconds < 0 ? "" : "+"}${seconds}\n`);
+  renameSync(`${path}.new`, path);
 }
 
 /** The path of libfaketime, installed if it is missing; null if it cannot be installed. */
@@ -230,7 +240,7 @@ function installFaketime(): string | null {
 const SHARED_MEMORY = "/dev/shm";
 
 /** Removes what libfaketime leaves in memory for each process that is killed. */
-function removeSharedMemory(): void {
+export function removeSharedMemory(): void {
   if (!existsSync(SHARED_MEMORY)) return;
   for (const name of readdirSync(SHARED_MEMORY)) {
     const pid = /^(?:sem\.)?faketime_(?:sem|shm)_(\d+)$/.exec(name)?.[1];
