@@ -15,7 +15,7 @@ import {
 /** What happens to the next append: it is lost, or it happens and its answer is lost. */
 export type AppendFault = "lost" | "answer lost";
 
-type Leader = Omit<LogLeader, "remainingMs">;
+type Leader = Omit<LogLeader, "remainingMs" | "term">;
 
 /** What both hosts share. */
 export class SimulatedLog {
@@ -24,6 +24,8 @@ export class SimulatedLog {
   /** By the clock of the log, which only `advance` moves. */
   until = 0;
   heirUntil = 0;
+  /** How often a term began or was renewed. */
+  terms = 0;
   now = 0;
   fault: AppendFault | null = null;
   /** The process that leads. */
@@ -72,7 +74,8 @@ export class SimulatedHostLog implements HostLog {
   #viewLeader(): LogLeader {
     const { leader, until, heirUntil, now } = this.#log;
     const heir = now < heirUntil ? leader.heir : null;
-    return { ...leader, heir, remainingMs: Math.max(0, until - now) };
+    const term = `term ${this.#log.terms}`;
+    return { ...leader, heir, term, remainingMs: Math.max(0, until - now) };
   }
 
   async readLines(after: number, limit: number): Promise<readonly LogLine[]> {
@@ -91,22 +94,25 @@ export class SimulatedHostLog implements HostLog {
     return isAppended;
   }
 
-  async claim(termMs: number): Promise<LogLeader | null> {
+  async claim(termMs: number, lapsedTerm?: string): Promise<LogLeader | null> {
     const log = this.#log;
     const { holder, epoch } = log.leader;
-    const { heir, remainingMs } = this.#viewLeader();
-    const isFree = remainingMs === 0 && (heir === null || heir === this.#host);
+    const { heir, remainingMs, term } = this.#viewLeader();
+    const isOver = holder === null || remainingMs === 0 || term === lapsedTerm;
+    const isFree = isOver && (heir === null || heir === this.#host);
     const isOwn = holder === this.#host && log.instance === this.#instance;
     if (!isOwn && !isFree) return null;
     log.instance = this.#instance;
     log.leader = { ...log.leader, holder: this.#host, epoch: epoch + 1, heir: null };
     log.until = log.now + termMs;
+    log.terms += 1;
     return this.#viewLeader();
   }
 
   async renew(epoch: number, termMs: number): Promise<boolean> {
     if (!this.#isLeading(epoch)) return false;
     this.#log.until = this.#log.now + termMs;
+    this.#log.terms += 1;
     return true;
   }
 
@@ -116,6 +122,7 @@ export class SimulatedHostLog implements HostLog {
     log.leader = { ...log.leader, holder: null, heir };
     log.until = log.now;
     log.heirUntil = log.now + heirMs;
+    log.terms += 1;
     log.instance = null;
   }
 

@@ -71,11 +71,12 @@ export function chooseHeir(facts: HandOverFacts): { readonly heir: string } | Ha
 interface WaitOptions {
   readonly log: SharedLog;
   readonly bootMs: () => number;
+  readonly sleep: (milliseconds: number) => Promise<void>;
 }
 
 /** Whether the heir leads before its time is over; `end` is the last line of the leader before. */
 export async function waitForHeir(
-  { log, bootMs }: WaitOptions,
+  { log, bootMs, sleep }: WaitOptions,
   heir: string,
   end: number,
 ): Promise<boolean> {
@@ -84,7 +85,7 @@ export async function waitForHeir(
     const row = await log.readLeader().catch(() => null);
     // Its first line is in the log: it answers.
     if (row?.holder === heir && row.seq > end) return true;
-    await Bun.sleep(WAIT_MS);
+    await sleep(WAIT_MS);
   }
   return false;
 }

@@ -18,6 +18,8 @@ export interface LeadershipOptions {
   /** Milliseconds of a clock that never jumps, and that continues while the machine sleeps. */
   readonly bootMs: () => number;
   readonly systemTime: () => number;
+  /** Absent: by the clock of the process. */
+  readonly sleep?: typeof Bun.sleep;
   /** Who keeps the time of the appliance; absent: it does not matter. */
   readonly clock?: Pick<ApplianceClock, "follow" | "lead">;
 }

@@ -8,12 +8,11 @@ import { chooseHeir, HEIR_MS, RecentProgress, waitForHeir } from "./hand-over.ts
 import { HostReports } from "./host-reports.ts";
 import { LeadershipListeners, type LeadershipListener } from "./leadership-listeners.ts";
 import type { LeadershipOptions, LeadershipStatus, Role } from "./leadership-types.ts";
-import { Term } from "./term.ts";
+import { ObservedTerm, Term } from "./term.ts";
 
 const UNKNOWN_LEADER: Role = { role: "standby", leader: null, url: null };
 
 const leaderOf = ({ holder, url }: LogLeader) => ({ leader: holder, url });
-
 function ignoreUnavailable(error: unknown): void {
   if (!(error instanceof LogUnavailable)) throw error;
 }
@@ -30,8 +29,10 @@ const CAN_LEAD_AFTER = new Set(["standby", "log_unavailable"]);
 export class Leadership {
   readonly #options: LeadershipOptions;
   readonly #reports: HostReports;
+  readonly #sleep: typeof Bun.sleep;
   readonly #progress = new RecentProgress();
   readonly #term: Term;
+  readonly #observed: ObservedTerm;
   readonly #listeners = new LeadershipListeners();
   #role: Role = UNKNOWN_LEADER;
   #row: LogLeader | null = null;
@@ -50,8 +51,10 @@ export class Leadership {
 
   constructor(options: LeadershipOptions) {
     this.#options = options;
+    this.#sleep = options.sleep ?? Bun.sleep;
     const { bootMs, termMs } = options;
     this.#term = new Term({ termMs, bootMs, onLapse: () => this.checkTerm() });
+    this.#observed = new ObservedTerm(termMs);
     this.#reports = new HostReports(options);
   }
 
@@ -118,7 +121,7 @@ export class Leadership {
     const { heir } = chosen;
     const end = await this.#release(heir, HEIR_MS);
     if (end === null) return err({ code: "log_unavailable" });
-    return (await waitForHeir(this.#options, heir, end))
+    return (await waitForHeir({ ...this.#options, sleep: this.#sleep }, heir, end))
       ? ok({ leader: heir })
       : err({ code: "hand_over_refused", reason: "not_taken", host: heir });
   }
@@ -186,24 +189,26 @@ export class Leadership {
     await store.follow();
     const row = await shared.readLeader();
     this.#row = row;
+    this.#observed.note(row, bootMs());
     this.#hasSeenLeader ||= row.remainingMs > 0;
     this.#role = row.remainingMs > 0 ? { role: "standby", ...leaderOf(row) } : UNKNOWN_LEADER;
     if (!this.#mayClaim(row)) return;
     const isStart = !this.#hasSeenLeader;
     const sentAt = bootMs();
-    const claimed = await shared.claim(termMs);
+    const hasLapsed = this.#observed.hasLapsed(sentAt);
+    const claimed = await shared.claim(termMs, hasLapsed ? row.term : undefined);
     this.#hasSeenLeader = true;
     if (claimed === null) return;
     this.#options.clock?.lead(isStart);
     await this.#lead(claimed.epoch, sentAt);
   }
 
-  #mayClaim({ holder, remainingMs, heir }: LogLeader): boolean {
+  #mayClaim({ holder, heir }: LogLeader): boolean {
     const { host, store, bootMs } = this.#options;
     if (this.#isStopped || bootMs() < this.#claimsFrom) return false;
-    // A term of this process, after an unknown outcome; the log keeps one of an earlier process.
-    const isOwn = holder === host;
-    if (!isOwn && (remainingMs > 0 || (heir !== null && heir !== host))) return false;
+    // A term of this host is of this process, after an unknown outcome, or of one that is gone.
+    const isOver = holder === null || holder === host || this.#observed.hasLapsed(bootMs());
+    if (!isOver || (heir !== null && heir !== host)) return false;
     const { fault } = store.status();
     if (fault !== null && !CAN_LEAD_AFTER.has(fault.code)) return false;
     const members = store.peek(({ pair }) => pair?.hosts ?? null);
@@ -263,7 +268,7 @@ export class Leadership {
     this.#isEnding = true;
     this.#settled = this.#options.store.stopLeading({ code: "standby" });
     await this.#settled.catch(() => {});
-    await Bun.sleep(REPLIES_MS);
+    await this.#sleep(REPLIES_MS);
   }
 
   /** Returns the last line of this term; null: the log did not take the end of the term. */

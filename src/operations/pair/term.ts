@@ -1,3 +1,5 @@
+import type { LogLeader } from "../../store/log/shared-log.ts";
+
 /** Of the term: the leader stops before the other host may begin, also if its clock runs slower. */
 const MARGIN_SHARE = 0.2;
 const MAX_MARGIN_MS = 2_000;
@@ -47,5 +49,32 @@ export class Term {
     clearTimeout(this.#timer ?? undefined);
     this.#answersUntil = -Infinity;
     this.#renewAt = -Infinity;
+  }
+}
+
+/**
+ * How long the term of another host was not renewed, by the clock of this host. The clock of the
+ * log may jump, for example when another database server takes over; this one does not.
+ */
+export class ObservedTerm {
+  readonly #termMs: number;
+  #term: string | null = null;
+  #lapsesAt = -Infinity;
+
+  constructor(termMs: number) {
+    this.#termMs = termMs;
+  }
+
+  /** Was read from the log, and is known here at `receivedAt`. */
+  note({ term, remainingMs }: Pick<LogLeader, "term" | "remainingMs">, receivedAt: number): void {
+    if (term === this.#term) return;
+    this.#term = term;
+    // Another host may have a longer term.
+    this.#lapsesAt = receivedAt + Math.max(this.#termMs, remainingMs);
+  }
+
+  /** Whether the leader that had it certainly answers no more. */
+  hasLapsed(now: number): boolean {
+    return now >= this.#lapsesAt;
   }
 }

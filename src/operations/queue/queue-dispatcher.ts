@@ -1,12 +1,12 @@
 import type { Event } from "../../domain/event.ts";
-import { findQueueRules } from "../../domain/queue/queue-rules.ts";
 import { findNextDispatchAt } from "../../domain/queue/queue-view.ts";
 import type { State } from "../../domain/state.ts";
-import { later, SECOND, type Instant } from "../../domain/time.ts";
+import { later, type Instant } from "../../domain/time.ts";
 import { log } from "../../platform/log.ts";
 import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
 import type { StoreObserver } from "../../store/store-options.ts";
 import { DispatchTimer } from "./dispatch-timer.ts";
+import { holdMsOf } from "./hold-time.ts";
 import { PlaceContacts } from "./place-contacts.ts";
 import type { QueueDispatcherOptions } from "./queue-dispatcher-options.ts";
 import { canFreeSlot, isPlaceEvent, listProducts } from "./relevant-events.ts";
@@ -71,10 +71,8 @@ export class QueueDispatcher implements StoreObserver {
   pause(): void {
     this.#isPaused = true;
     this.#timer.stop();
-    this.#changed.clear();
-    this.#unfinished.clear();
-    this.#retries.clear();
-    this.#refusals.clear();
+    for (const products of [this.#changed, this.#unfinished]) products.clear();
+    for (const requests of [this.#retries, this.#refusals]) requests.clear();
   }
 
   stop(): void {
@@ -299,6 +297,3 @@ export class QueueDispatcher implements StoreObserver {
     this.#timer.plan(this.#hasStorageFault ? Math.max(delay, STORAGE_RETRY_MS) : delay);
   }
 }
-
-const holdMsOf = (state: State, product: string): number =>
-  findQueueRules(state, product).holdSeconds * SECOND;

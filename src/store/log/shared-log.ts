@@ -16,6 +16,8 @@ export interface LogLeader extends LogEnd {
   readonly url: string | null;
   /** How long its term still lasts, by the clock of the log; 0: it has ended. */
   readonly remainingMs: number;
+  /** Names the term: it changes with each renewal. */
+  readonly term: string;
   /** The only host that may lead next, as long as the term lasts; null: any. */
   readonly heir: string | null;
 }
@@ -110,9 +112,10 @@ export interface DatabaseReport {
 export interface HostLog extends SharedLog {
   /**
    * Makes this process the leader if no other one's term lasts; null: another one leads, which may
-   * be an earlier process of the same host.
+   * be an earlier process of the same host. `lapsedTerm` is one that this host saw lapse: it counts
+   * as over if it was not renewed since, also if the clock of the log was set back.
    */
-  readonly claim: (termMs: number) => Promise<LogLeader | null>;
+  readonly claim: (termMs: number, lapsedTerm?: string) => Promise<LogLeader | null>;
   /** Extends the term of this host; false: another host leads. */
   readonly renew: (epoch: number, termMs: number) => Promise<boolean>;
   /** Ends the term of this host; for a while only `heir` may lead next. */

@@ -78,6 +78,37 @@ describe("the leadership of a pair", () => {
   });
 });
 
+describe("a clock of the log that jumps", () => {
+  test("does not let a second host answer when it jumps ahead", async () => {
+    const clock = { jump: 0 };
+    const hosts = await openHosts({
+      alpha: { bootMs: () => hosts.log.now - clock.jump },
+      beta: { bootMs: () => hosts.log.now - clock.jump },
+    });
+    await hosts.alpha.leadership.step();
+    await hosts.beta.leadership.step();
+    clock.jump = 60_000;
+    hosts.log.now += clock.jump;
+    for (let second = 0; second < 7; second += 1) {
+      await hosts.beta.leadership.step();
+      expect(answers(hosts)).toEqual({ alpha: true, beta: false });
+      hosts.log.now += 1_000;
+    }
+  });
+
+  test("does not delay the next leader when it is set back", async () => {
+    const clock = { jump: 0 };
+    const hosts = await openHosts({ beta: { bootMs: () => hosts.log.now - clock.jump } });
+    await hosts.alpha.leadership.step();
+    await hosts.beta.leadership.step();
+    clock.jump = -3_600_000;
+    hosts.log.now += clock.jump;
+    hosts.log.now += 10_000;
+    await hosts.beta.leadership.step();
+    expect(hosts.beta.leadership.mayAnswer()).toBe(true);
+  });
+});
+
 describe("the time of the appliance", () => {
   test("begins as at a start only if no host led before", async () => {
     const calls: string[] = [];
@@ -247,6 +278,7 @@ describe("the term of a leader", () => {
     const hosts = await openHosts();
     hosts.alpha.leadership.addListener({
       begin: async () => {
+        await hosts.beta.leadership.step();
         hosts.log.now += 11_000;
         await hosts.beta.leadership.step();
       },

@@ -111,6 +111,20 @@ export function testLogContract(name: string, makeLog: MakeLog): void {
       expect(await alpha.append(epoch, batchAfter(BASE, "a"))).toBe(false);
     });
 
+    test("lets another host end a term that was not renewed since it was read", async () => {
+      const { alpha, beta } = await makeLog(BASE);
+      const epoch = await epochOf(alpha);
+      const { term } = await beta.readLeader();
+      await alpha.renew(epoch, LONG);
+      expect(await beta.claim(LONG, term)).toBeNull();
+      const renewed = await beta.readLeader();
+      expect(renewed.term).not.toBe(term);
+      expect(await beta.claim(LONG, renewed.term)).toMatchObject({
+        epoch: epoch + 1,
+        holder: "beta",
+      });
+    });
+
     test("lets a restarted process lead at once after its predecessor released", async () => {
       const { alpha, restartedAlpha } = await makeLog(BASE);
       await alpha.release(await epochOf(alpha), null, 0);

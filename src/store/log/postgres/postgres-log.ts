@@ -29,7 +29,7 @@ const READ_LINES = `
   SELECT seq, epoch, line FROM berth.journal WHERE seq > $1::bigint ORDER BY seq LIMIT $2::int`;
 
 const LEADER_COLUMNS = `
-  epoch, holder, url, head, sum,
+  epoch, holder, url, head, sum, extract(epoch FROM until)::text AS term,
   CASE WHEN heir_until > clock_timestamp() THEN heir END AS heir,
   greatest(0, extract(epoch FROM until - clock_timestamp()) * 1000)::float8 AS remaining`;
 
@@ -40,7 +40,8 @@ const CLAIM = `
   SET epoch = epoch + 1, holder = $1, instance = $4, url = $2, heir = NULL, heir_until = NULL,
     until = clock_timestamp() + $3::float8 * interval '1 millisecond'
   WHERE (holder = $1 AND instance = $4) OR (
-    until < clock_timestamp() AND (heir = $1 OR heir IS NULL OR heir_until < clock_timestamp())
+    (holder IS NULL OR until < clock_timestamp() OR extract(epoch FROM until) = $5::numeric)
+    AND (heir = $1 OR heir IS NULL OR heir_until < clock_timestamp())
   )
   RETURNING ${LEADER_COLUMNS}`;
 
@@ -125,9 +126,10 @@ export class PostgresLog implements HostLog {
     return toLeader(row);
   }
 
-  async claim(termMs: number): Promise<LogLeader | null> {
+  async claim(termMs: number, lapsedTerm?: string): Promise<LogLeader | null> {
     const { host, clientUrl } = this.#options;
-    const [row] = await this.#reader.run(CLAIM, [host, clientUrl, termMs, this.#instance]);
+    const parameters = [host, clientUrl, termMs, this.#instance, lapsedTerm ?? null];
+    const [row] = await this.#reader.run(CLAIM, parameters);
     return row === undefined ? null : toLeader(row);
   }
 
@@ -181,7 +183,7 @@ export class PostgresLog implements HostLog {
 
 function toLeader(row: Row | undefined): LogLeader {
   if (row === undefined) throw new Error("the log has no row for its leader");
-  const { epoch, holder, url, head, sum, heir, remaining } = row;
+  const { epoch, holder, url, head, sum, heir, remaining, term } = row;
   return {
     epoch: Number(epoch),
     holder: toText(holder),
@@ -190,5 +192,6 @@ function toLeader(row: Row | undefined): LogLeader {
     sum: String(sum),
     heir: toText(heir),
     remainingMs: Number(remaining),
+    term: String(term),
   };
 }
