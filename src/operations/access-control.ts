@@ -15,7 +15,7 @@ import {
   type AccessFile,
   type AccessList,
 } from "../store/secrets/access-file.ts";
-import { toStorageFault, type StorageFault } from "../store/journal/storage-fault.ts";
+import { StorageError, toStorageFault, type StorageFault } from "../store/journal/storage-fault.ts";
 import type { Store } from "../store/store.ts";
 import { hasAdminCredential, hashToken, type AccessView } from "./access/access-list.ts";
 import type { AccessResult, CreatedToken, Login, StartedSession } from "./access/access-results.ts";
@@ -96,7 +96,6 @@ export class AccessControl {
    */
   async persistExpiries(): Promise<void> {
     if (this.#credentials.endExpired(this.#now()) || this.#isUnsaved) void this.#save();
-    // Waits for all changes before.
     await this.#changes.run(() => {});
   }
 
@@ -119,8 +118,9 @@ export class AccessControl {
       try {
         const saved = await this.#commit(this.#credentials.list, async () => ok(null));
         this.#isUnsaved = !saved.ok;
-        // A host on standby gets the list of the host that leads.
-        if (!saved.ok && saved.fault.code !== "standby") throw new Error(saved.fault.code);
+        // If another host of the pair leads, this one gets its list.
+        if (saved.ok || /^(?:standby|pair_read_only)$/.test(saved.fault.code)) return;
+        throw new StorageError(saved.fault, null);
       } catch (error) {
         log.warn("could not save expiries, sessions and last uses", { error });
       }

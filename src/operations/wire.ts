@@ -24,10 +24,11 @@ import { AuditLogReader } from "./audit-log-reader.ts";
 import { AuditMaintenance } from "./audit-maintenance.ts";
 import { createLeadership, refuseOtherMachine } from "./pair/create-leadership.ts";
 import type { Leadership } from "./pair/leadership.ts";
+import { createLocalPublisher, type FilePublisher } from "./pair/file-publisher.ts";
 import { PairMembership } from "./pair/pair-membership.ts";
 import { createHostHeadReader } from "./pair/host-heads.ts";
 import { openPairLog, refuseWithoutLog, type PairLog, type PairOptions } from "./pair/open-log.ts";
-import { SharedFiles } from "./pair/shared-files.ts";
+import { SharedFiles, type SharedFileName } from "./pair/shared-files.ts";
 import { TimeReceiver } from "./pair/time-receiver.ts";
 import { CloudCredentials } from "./cloud-credentials.ts";
 import { combineObservers } from "./combine-observers.ts";
@@ -161,6 +162,7 @@ export async function wire(
   const dispatcher = new QueueDispatcher();
   const { pair, openLog = openPairLog } = options;
   const opened: { log: PairLog | null } = { log: null };
+  const findChangeFault = refuseWithoutLog();
   // Until this host leads.
   if (pair) clock.follow();
   const store = await Store.open({
@@ -170,7 +172,7 @@ export async function wire(
         return (opened.log = await openLog(pair, logFolder));
       },
     }),
-    ...(!pair && { findChangeFault: refuseWithoutLog() }),
+    ...(!pair && { findChangeFault }),
     observer: combineObservers(metrics, sessionLengths, dispatcher, new TimeReceiver(clock)),
     disk,
     folder,
@@ -211,22 +213,20 @@ export async function wire(
     pair && opened.log ? createLeadership(pair, opened.log, store, { identity, clock }) : null;
   const pairMembership = new PairMembership(store, { host: pair?.host ?? null, leadership });
   const sharedFiles = opened.log && new SharedFiles({ log: opened.log, key: identity.key });
+  const publisherOf = (name: SharedFileName): FilePublisher =>
+    sharedFiles?.publisherOf(name) ??
+    createLocalPublisher(() => store.peek((state) => findChangeFault(state, null)));
   const sealedFile = new SealedFile(disk, folder, { key: sealingKey });
-  const credentials = new CloudCredentials(
-    store,
-    sealedFile,
-    providedKeys,
-    sharedFiles?.publisherOf("keys"),
-  );
+  const credentials = new CloudCredentials(store, sealedFile, providedKeys, publisherOf("keys"));
   const vendorTrust = new VendorTrust(store, identity, builtInTrust);
   if (builtInTrust !== null && leadership === null)
     await vendorTrust.trustVendor(builtInTrust, "build");
   const timekeeping = new Timekeeping(store, clock, identity);
-  const access = new AccessControl(store, accessFile, now, sharedFiles?.publisherOf("access"));
+  const access = new AccessControl(store, accessFile, now, publisherOf("access"));
   const settingChanges = new SettingChanges(
     store,
     new EditedSettingsFile(disk, folder),
-    sharedFiles?.publisherOf("settings"),
+    publisherOf("settings"),
   );
   // Before all others: nothing is answered with an old access list.
   if (sharedFiles !== null) leadership?.addListener(sharedFiles);

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Terms } from "../../src/domain/licenses/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
+import type { HardwareComponent } from "../../src/license/hardware.ts";
 import { verifyLicenseRequest } from "../../src/license/request.ts";
 import { signTrustDocument } from "../../src/license/trust.ts";
 import { wire, type ApplianceOperations } from "../../src/operations/wire.ts";
@@ -30,7 +31,11 @@ export async function makeLicensedSite(folder: string, differing: Partial<Terms>
 }
 
 /** Opens a data folder without a server, with a clock of the test. */
-export async function openSiteFolder(folder: string, clock: () => Instant) {
+export async function openSiteFolder(
+  folder: string,
+  clock: () => Instant,
+  hardware: readonly HardwareComponent[] = readMachineComponents(),
+) {
   const { store, operations } = await wire({
     disk: realDisk,
     folder,
@@ -38,7 +43,7 @@ export async function openSiteFolder(folder: string, clock: () => Instant) {
     create: true,
     holder: "server",
     clock: new ManualClock(clock),
-    hardware: readMachineComponents(),
+    hardware,
     checkpoint: (dataFolder, open) => checkpoint(realDisk, dataFolder, open),
     onFatal(error) {
       throw error;

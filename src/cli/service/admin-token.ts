@@ -9,6 +9,8 @@ import { DAY } from "../../domain/time.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/files/disk.ts";
 import { formatDay } from "../../platform/rfc3339.ts";
+import { Failure } from "../frame/command.ts";
+import { printWarning } from "../frame/terminal.ts";
 import { writeFileAtomically, type InstallStep } from "./steps.ts";
 import { servicePaths } from "./unit.ts";
 
@@ -43,14 +45,28 @@ export const adminTokenStep = (
       "--data",
       servicePaths.data,
     ];
-    const { token } = JSON.parse(runCommand("admin", "token", ...args)) as {
-      readonly token: string;
-    };
+    const token = createToken(() => runCommand("admin", "token", ...args));
+    if (token === null) return;
     writeFileAtomically(servicePaths.adminToken, 0o600, (temporary) =>
       writeFileSync(temporary, `${token}\n`, { mode: 0o600 }),
     );
   },
 });
+
+/** A host of a pair that does not lead, or that is stopped, cannot change the access list. */
+const PAIR_REFUSALS = new Set(["standby", "pair_read_only", "log_unavailable"]);
+
+/** Null: this host does not lead its pair now, so the token is kept. */
+function createToken(run: () => string): string | null {
+  try {
+    const { token } = JSON.parse(run()) as { readonly token: string };
+    return token;
+  } catch (error) {
+    if (!(error instanceof Failure) || !PAIR_REFUSALS.has(error.code ?? "")) throw error;
+    printWarning(`no new admin token: ${error.message}; ${error.hint}`);
+    return null;
+  }
+}
 
 function readTokenFile(): string | null {
   const bytes = realDisk.read(servicePaths.adminToken);

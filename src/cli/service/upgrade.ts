@@ -41,7 +41,8 @@ export function runBerth(binary: string, ...args: readonly string[]): string {
   if (exitCode === 0) return stdout.toString();
   const refusal = parseJsonRefusal(stdout.toString());
   if (refusal !== null) {
-    throw new Failure(withSystemCode(refusal.message, refusal.code), refusal.hint ?? "");
+    const { code, message, hint } = refusal;
+    throw new Failure(withSystemCode(message, code), hint ?? "", code);
   }
   const error = stderr.toString().trim();
   throw new Failure(error || `berth ${args[0] ?? ""} exited with code ${exitCode}`, "");

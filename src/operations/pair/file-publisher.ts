@@ -16,14 +16,17 @@ export interface FilePublisher {
   ) => Promise<Result<null, StorageFault>>;
 }
 
-/** For a host that is alone. */
-export const LOCAL_PUBLISHER: FilePublisher = {
-  findRefusal: () => null,
+/** Without a log. `findRefusal`: why the files of this folder may not be changed. */
+export const createLocalPublisher = (findRefusal: () => StorageFault | null): FilePublisher => ({
+  findRefusal,
   async publish(_content, commit) {
     await commit();
     return ok(null);
   },
-};
+});
+
+/** For a host that is alone. */
+export const LOCAL_PUBLISHER = createLocalPublisher(() => null);
 
 /** New content of a file, which is beside the old one already. */
 interface RecordedFile<F> {

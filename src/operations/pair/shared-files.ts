@@ -12,7 +12,7 @@ import type { LeadershipListener } from "./leadership-listeners.ts";
 
 /** The access list, the keys for a cloud, and the settings that were edited on the page. */
 const NAMES = ["access", "keys", "settings"] as const;
-type SharedFileName = (typeof NAMES)[number];
+export type SharedFileName = (typeof NAMES)[number];
 
 /** A file that both hosts of a pair have. */
 export interface SharedFile {
