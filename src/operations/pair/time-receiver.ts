@@ -11,9 +11,11 @@ export class TimeReceiver implements StoreObserver {
     this.#clock = clock;
   }
 
-  applied(_events: readonly Event[], { latestEventAt }: State): void {
-    this.#clock.receive(latestEventAt);
-  }
+  applied(): void {}
 
   durable(): void {}
+
+  followed(_events: readonly Event[], { latestEventAt }: State): void {
+    this.#clock.receive(latestEventAt);
+  }
 }
