@@ -2,6 +2,7 @@ import { treaty } from "@elysiajs/eden";
 import type { App } from "../http/app.ts";
 import { ApiError, errorMessageOf } from "./api-error.ts";
 import { connection } from "./connection-texts.ts";
+import { noteStandby } from "./pair/standby.ts";
 import { timedFetch, type TimedInit } from "./timed-fetch.ts";
 import { credentialHeaders, noteRefusal, token } from "./session.ts";
 
@@ -37,7 +38,7 @@ export async function unwrapReply<T>(pendingReply: Promise<TreatyResult<T>>): Pr
   const { value } = error as { readonly value: unknown };
   // Without a response, the value is what the request threw.
   if (response === undefined) throw value;
-  return throwApiError(value, response.status, sentWith);
+  return throwApiError(value, response, sentWith);
 }
 
 /** For streams, files and replies that are not JSON. */
@@ -52,7 +53,7 @@ export async function fetchResponse(path: string, init: TimedInit = {}): Promise
   const isSignInAttempt = new Headers(init.headers).has("authorization");
   return throwApiError(
     await response.json().catch(() => null),
-    response.status,
+    response,
     sentWith,
     isSignInAttempt,
   );
@@ -70,7 +71,7 @@ function throwUnreachable(): never {
 
 function throwApiError(
   body: unknown,
-  status: number,
+  { status, headers }: Response,
   sentWith: string | null,
   isSignInAttempt = false,
 ): never {
@@ -78,5 +79,6 @@ function throwApiError(
   if (code === undefined || message === undefined) return throwUnreachable();
   // A reply to a request sent before signing in says nothing about the current token.
   if (sentWith === token.peek()) noteRefusal(code, message, isSignInAttempt);
+  noteStandby(code, headers);
   throw new ApiError(code, message, status, field);
 }

@@ -3,6 +3,8 @@ import { formatDateTime } from "./format.ts";
 import { Header, isOutdated } from "./header.tsx";
 import { healthCount } from "./health/findings.ts";
 import { Health } from "./health/health.tsx";
+import { LostHostNotice, standbyTitle, StandbyView } from "./pair/standby-view.tsx";
+import { standbyNotice } from "./pair/standby.ts";
 import { PageDrop } from "./licenses/page-drop.tsx";
 import { Overview } from "./overview/overview.tsx";
 import { pageTitle } from "./page-title.ts";
@@ -45,15 +47,18 @@ function Content() {
     }
     scrollTo(0, 0);
   }, [screen]);
-  const isOpen = accessState.value === "open";
-  const title = isOpen ? frame.views[view] : signIn.title;
+  const { value: standby } = standbyNotice;
+  const isOpen = accessState.value === "open" && standby === null;
+  const viewTitle = isOpen ? frame.views[view] : signIn.title;
+  const title = standby === null ? viewTitle : standbyTitle(standby);
   const fullTitle = pageTitle(title, siteName.value, isOpen ? healthCount.value : 0);
   useLayoutEffect(() => {
     document.title = fullTitle;
   }, [fullTitle]);
   return (
     <main class={isOutdated.value ? "view outdated" : "view"} id="view" ref={ref} tabIndex={-1}>
-      {isOpen ? <SignedInView view={view} /> : <NotSignedIn />}
+      {standby !== null && <StandbyView notice={standby} />}
+      {standby === null && (isOpen ? <SignedInView view={view} /> : <NotSignedIn />)}
     </main>
   );
 }
@@ -79,6 +84,7 @@ function SignedInView({ view }: { view: View }) {
       {status.moved_away_at !== null && (
         <Notice kind="bad">{frame.movedAway(formatDateTime(status.moved_away_at))}</Notice>
       )}
+      {isUnreachable.value && <LostHostNotice />}
       <CreatedToken />
       {!SAYS_UNCLAIMED.has(view) && <UnclaimedLine />}
       <CurrentView view={view} />

@@ -5,6 +5,7 @@ import { frame } from "./parts/common-texts.ts";
 import { currentRoute, linkTo, VIEWS, type View } from "./router.ts";
 import { accessState } from "./session.ts";
 import { healthCount } from "./health/findings.ts";
+import { standbyNotice } from "./pair/standby.ts";
 import { siteName } from "./site-name.ts";
 import { isConnected, lastContactAt, serverStatus } from "./status-stream.ts";
 
@@ -19,13 +20,16 @@ export const Header = () => (
         </span>
       )}
     </div>
-    {accessState.value === "open" && <Navigation />}
+    {hasViews.value && <Navigation />}
     <div class="tools">
-      {accessState.value === "open" && <ConnectionStatus />}
+      {hasViews.value && <ConnectionStatus />}
       <AccountMenu />
     </div>
   </header>
 );
+
+/** A host that does not lead its pair shows none. */
+const hasViews = computed(() => accessState.value === "open" && standbyNotice.value === null);
 
 const Navigation = () => (
   <nav aria-label={frame.navigation}>
@@ -67,7 +71,9 @@ function Badge() {
 }
 
 /** Whether the figures on the page are outdated, because the connection is lost. */
-export const isOutdated = computed(() => !isConnected.value && serverStatus.value !== null);
+export const isOutdated = computed(
+  () => !isConnected.value && serverStatus.value !== null && standbyNotice.value === null,
+);
 
 function ConnectionStatus() {
   if (isConnected.value) {

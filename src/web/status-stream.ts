@@ -2,6 +2,7 @@ import { computed, signal } from "@preact/signals";
 import { DEFAULT_WARNING_DAYS } from "../domain/licenses/end-date.ts";
 import type { StatusReply } from "../http/reply/status.ts";
 import { fetchResponse, ApiError } from "./api.ts";
+import { standbyNotice } from "./pair/standby.ts";
 import { accessState } from "./session.ts";
 
 /** The last status that the server sent; null: none yet. */
@@ -56,11 +57,15 @@ async function followStream(stopped: AbortSignal, onData: () => void): Promise<v
       signal: AbortSignal.any([stopped, silenceController.signal]),
       timeout: null,
     });
+    let isFirstLine = true;
     for await (const line of readLines(response)) {
       clearTimeout(silenceTimer);
       silenceTimer = setTimeout(() => silenceController.abort(), SILENCE_TIMEOUT);
       if (stopped.aborted) return;
       onData();
+      // Only a new stream says that this host leads: one that was open before may still end.
+      if (isFirstLine) standbyNotice.value = null;
+      isFirstLine = false;
       isConnected.value = true;
       isUnreachable.value = false;
       lastContactAt.value = Date.now();

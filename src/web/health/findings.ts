@@ -14,7 +14,7 @@ export const healthCount = computed(
   () => serverStatus.value?.findings.filter(needsAttention).length ?? 0,
 );
 
-const EXPOSURE = /^(?:admin_open|clients_open|networks_wide|plain_|token_no_expiry)/;
+const EXPOSURE = /^(?:admin_open|clients_open|networks_wide|plain_|token_no_expiry|pair_database_)/;
 
 /** Open access to the server. */
 export const isExposure = ({ code }: Pick<Finding, "code">): boolean => EXPOSURE.test(code);

@@ -62,5 +62,7 @@ export const health = {
     port: "Port",
     firewall: "Firewall",
     service: "Service",
+    pair: "Pair",
+    pair_database: "Database of the pair",
   } as Readonly<Record<string, string>>,
 } as const;

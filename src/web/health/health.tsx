@@ -6,6 +6,7 @@ import { formatBytes, formatNumber } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { Command } from "../parts/command.tsx";
 import { Facts, type Fact } from "../parts/facts.tsx";
+import { PairCard } from "../pair/pair-card.tsx";
 import { Time, TimeZoneNote } from "../parts/time.tsx";
 import { serverStatus } from "../status-stream.ts";
 import { FindingList } from "./finding-list.tsx";
@@ -31,6 +32,7 @@ export function Health() {
           findings={findings.filter((finding) => finding.severity === severity)}
         />
       ))}
+      <PairCard />
       <PassedChecks status={status} />
     </>
   );
