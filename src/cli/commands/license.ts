@@ -16,6 +16,7 @@ interface LicenseReply {
   readonly id: number;
   readonly license_key: string | null;
   readonly product_details: { readonly short_code: string };
+  readonly hosts: number;
   readonly floating_users: number;
   readonly floating_in_use_devices: number;
   readonly validity_period: string | null;
@@ -104,9 +105,10 @@ function formatLicenses(licenses: readonly LicenseReply[]): string {
     license.product_details.short_code,
     license.license_key ?? "-",
     `${license.floating_in_use_devices}/${license.floating_users}`,
+    String(license.hosts),
     license.validity_period ?? "never",
   ]);
-  return formatTable([["LICENSE", "PRODUCT", "KEY", "SLOTS", "EXPIRES"], ...rows]);
+  return formatTable([["LICENSE", "PRODUCT", "KEY", "SLOTS", "HOSTS", "EXPIRES"], ...rows]);
 }
 
 /** Installed licenses, on the site. */

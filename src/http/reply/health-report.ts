@@ -9,7 +9,9 @@ import {
   assessStandby,
   type HostFacts,
 } from "../../operations/health/assess-health.ts";
+import type { License } from "../../domain/state.ts";
 import type { HealthReport } from "../../operations/health/finding.ts";
+import type { PairHostStatus, PairStatus } from "../../operations/pair/pair-status.ts";
 import type { Services } from "../services.ts";
 
 export type HealthSources = Pick<
@@ -37,6 +39,7 @@ export function createHealthReport(
   storageHealth: StorageHealth,
 ): HealthReport {
   const { identity } = sources;
+  const pair = sources.pairMembership.status();
   const host = collectHostFacts(sources, { now, storeStatus, storageHealth });
   return assessHealth({
     ...host,
@@ -44,6 +47,7 @@ export function createHealthReport(
     licenses: licenses.map((license) => ({
       ...license,
       missingHardware: identity.matchHardware(license).missingKinds,
+      pairHosts: findPairHosts(license, pair),
     })),
     statements,
     sharing,
@@ -97,4 +101,17 @@ function collectHostFacts(
     fullCheck: sources.fullCheck(),
     pair: sources.pairMembership.status(),
   };
+}
+
+/** Which hosts of the pair a license names. */
+function findPairHosts({ grant }: Pick<License, "grant">, pair: PairStatus | null) {
+  if (pair === null) return null;
+  const ids = grant.hosts?.map(({ hardwareId }) => hardwareId) ?? [grant.hardwareId];
+  const isLicensed = ({ hardwareId }: PairHostStatus): boolean =>
+    hardwareId !== null && ids.includes(hardwareId);
+  const [licensed, others] = [
+    pair.hosts.filter(isLicensed),
+    pair.hosts.filter((host) => !isLicensed(host)),
+  ].map((hosts) => hosts.map(({ name }) => name));
+  return { licensed: licensed ?? [], others: others ?? [] };
 }

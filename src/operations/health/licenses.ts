@@ -13,6 +13,13 @@ export interface LicenseFacts extends Pick<
 > {
   /** Hardware components in the license that this machine no longer has. */
   readonly missingHardware: readonly string[];
+  /** In a pair: the hosts that the license names, and the others; null: one host serves alone. */
+  readonly pairHosts: PairHosts | null;
+}
+
+interface PairHosts {
+  readonly licensed: readonly string[];
+  readonly others: readonly string[];
 }
 
 export function checkLicenses(licenses: readonly LicenseFacts[], time: WarningTime): HealthReport {
@@ -38,6 +45,7 @@ function licenseFindings(
 ): Finding[] {
   if (license.refusal !== null) return [refusalFinding(license, license.refusal, all)];
   return [
+    ...oneHostFindings(license),
     ...movedOrDriftFindings(license, time.now),
     ...endFindings(license, time),
     ...useFindings(license),
@@ -47,8 +55,35 @@ function licenseFindings(
 const requestCommand = (product: string): string =>
   `berth license request --product ${quoteIfNeeded(product)}`;
 
+const requestForHosts = (product: string, hosts: 1 | 2): string =>
+  `${requestCommand(product)} --hosts ${hosts}`;
+
+/** A takeover would stop the license. */
+function oneHostFindings({ terms: { product }, pairHosts }: LicenseFacts): Finding[] {
+  if (pairHosts === null || pairHosts.others.length === 0) return [];
+  const { licensed, others } = pairHosts;
+  return [
+    createFinding("license_one_host", "warning", {
+      summary: `${product}: the license is for host ${licensed.join(", ")}, and ${others.join(", ")} cannot serve it after a takeover`,
+      remedy: "Request a license of both hosts",
+      command: requestForHosts(product, 2),
+      subject: product,
+    }),
+  ];
+}
+
+/** The other host leads: the license is still needed. */
+function otherHostFinding(product: string, id: number, hosts: string, isOnly: boolean): Finding {
+  return createFinding("license_refused", isOnly ? "error" : "note", {
+    summary: `${product}: license ${id} serves only while host ${hosts} leads`,
+    remedy: `Let host ${hosts} lead with berth pair hand-over, or request a license of both hosts`,
+    command: requestForHosts(product, 2),
+    subject: product,
+  });
+}
+
 function refusalFinding(
-  { id, terms }: LicenseFacts,
+  { id, terms, pairHosts }: LicenseFacts,
   refusal: string,
   all: readonly LicenseFacts[],
 ): Finding {
@@ -61,6 +96,9 @@ function refusalFinding(
     });
   }
   const other = all.find((entry) => entry.terms.product === product && entry.refusal === null);
+  const hosts = pairHosts?.licensed.join(", ") ?? "";
+  if (refusal === "hardware_mismatch" && hosts !== "")
+    return otherHostFinding(product, id, hosts, other === undefined);
   const code = refusal === "license_expired" ? "license_expired" : "license_refused";
   const reason = reasonOf(refusal);
   if (other !== undefined) {
@@ -71,10 +109,13 @@ function refusalFinding(
       subject: product,
     });
   }
+  const isForPair = refusal === "needs_pair";
   return createFinding(code, "error", {
     summary: `${product}: ${reason}, no slots available`,
-    remedy: "Request a new license",
-    command: requestCommand(product),
+    remedy: isForPair
+      ? "Form the pair again, or request a license of this host"
+      : "Request a new license",
+    command: isForPair ? requestForHosts(product, 1) : requestCommand(product),
     subject: product,
   });
 }

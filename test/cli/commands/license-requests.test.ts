@@ -27,7 +27,7 @@ describe("berth license requests", () => {
     const { request_id } = await request(exchange, ...WANTS);
     const stdout = await runOrThrow(command);
     const [header, row] = stdout.split("\n");
-    expect(header).toMatch(/^REQUEST +KIND +CREATED +PRODUCT +KEY +SLOTS +UNTIL +NOTE$/);
+    expect(header).toMatch(/^REQUEST +KIND +CREATED +PRODUCT +KEY +HOSTS +SLOTS +UNTIL +NOTE$/);
     expect(row).toMatch(
       new RegExp(`^${request_id} +file +\\S+ +CAD +- +10 +2099-12-31 +two more people$`),
     );

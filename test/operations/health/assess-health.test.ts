@@ -51,6 +51,7 @@ const license = (differing: Parameters<typeof terms>[0], other: Partial<LicenseF
   slotsInUse: 0,
   total: 0,
   missingHardware: [],
+  pairHosts: null,
   ...other,
 });
 
@@ -240,6 +241,34 @@ const CASES: readonly Case[] = [
     "warning",
     "CAD was issued for the previous host and expires in 5 days here",
     { licenses: [license({}, { movedUntil: inDays(5), missingHardware: ["mac"] })] },
+  ],
+  [
+    "license_one_host",
+    "warning",
+    "CAD: the license is for host alpha, and beta cannot serve it after a takeover",
+    { licenses: [license({}, { pairHosts: { licensed: ["alpha"], others: ["beta"] } })] },
+  ],
+  [
+    "license_refused",
+    "error",
+    "CAD: license 1 serves only while host alpha leads",
+    {
+      licenses: [
+        license(
+          {},
+          {
+            refusal: "hardware_mismatch",
+            pairHosts: { licensed: ["alpha"], others: ["beta"] },
+          },
+        ),
+      ],
+    },
+  ],
+  [
+    "license_refused",
+    "error",
+    "CAD: issued for a pair, no slots available",
+    { licenses: [license({}, { refusal: "needs_pair" })] },
   ],
   [
     "hardware_drift",
