@@ -74,6 +74,12 @@ function editRandomly(payload: Json, random: () => number): Json {
   }
 }
 
+/** The machine of the document, and one that the vendor did not name. */
+function addHost(payload: Json, random: () => number): Json {
+  const digits = Array.from({ length: 64 }, () => Math.floor(random() * 16).toString(16));
+  return { ...payload, hosts: [payload["hardware_id"] ?? "", digits.join("")] };
+}
+
 type ForgeryTrick = (genuine: GenuineDocument, forger: Forger) => string | Promise<string>;
 
 const splitDocument = (document: string): [string, string, string] => {
@@ -111,6 +117,16 @@ export const FORGERY_TRICKS: Readonly<Record<string, ForgeryTrick>> = {
     const [header, payload, signature] = splitDocument(document);
     return `${header}.${encodePart(editRandomly(decodePart(payload), random))}.${signature}`;
   },
+  "another host added, the signature kept": ({ document }, { random }) => {
+    const [header, payload, signature] = splitDocument(document);
+    return `${header}.${encodePart(addHost(decodePart(payload), random))}.${signature}`;
+  },
+  "another host added, signed by the attacker": (genuine, { key, random }) =>
+    sign(
+      headerOf(genuine),
+      JSON.stringify(addHost(decodePart(splitDocument(genuine.document)[1]), random)),
+      key,
+    ),
   "cut short": ({ document }, { random }) => document.slice(0, random() * document.length),
   "spliced from two documents": ({ document }, { random, others }) => {
     const other = splitDocument(others[Math.floor(random() * others.length)] ?? "");

@@ -229,6 +229,10 @@ describe("license/generate with wishes", () => {
     ["invalid_parameter", { wanted_slots: "ten" }],
     ["invalid_parameter", { wanted_slots: "1.5" }],
     ["invalid_parameter", { wanted_slots: "1000000000001" }],
+    ["invalid_parameter", { hosts: "0" }],
+    ["invalid_parameter", { hosts: "3" }],
+    ["invalid_parameter", { hosts: "both" }],
+    ["invalid_type", { hosts: ["1", "2"] }],
     ["invalid_parameter", { wanted_until: "soon" }],
     ["invalid_parameter", { wanted_until: "2027-02-30" }],
     ["invalid_parameter", { wanted_until: "2027-12-31T00:00:00Z" }],
@@ -245,6 +249,21 @@ describe("license/generate with wishes", () => {
       site.post("license/generate", { ...fields }),
     );
     expect(message).toContain(Object.keys(fields)[0] ?? "");
+  });
+
+  test("is for this host with hosts 1, as text and as a number, and names no pair", async () => {
+    const site = await openAppliance();
+    for (const hosts of ["1", 1, ""]) {
+      const { payload } = await generate(site, { hosts });
+      expect(unwrap(await verifyLicenseRequest(payload))).not.toHaveProperty("pair");
+    }
+  });
+
+  test("is refused for two hosts on a host that serves alone", async () => {
+    const site = await openAppliance();
+    await expectRefusedUnchanged(site, 409, "not_a_pair", () =>
+      site.post("license/generate", { hosts: "2" }),
+    );
   });
 
   test("is refused if the wanted last day is over on the server's clock", async () => {

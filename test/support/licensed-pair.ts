@@ -81,21 +81,22 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
 
 export interface LicensedPair {
   readonly desk: Desk;
+  readonly deskFolder: string;
   readonly log: SimulatedLog;
   readonly alpha: OpenHost;
 }
 
 /** Host alpha leads a pair with beta, and trusts the vendor; no license is installed yet. */
 export async function openPairOfTwo(log = new SimulatedLog(genesisHead)): Promise<LicensedPair> {
-  const folder = join(tempFolder(), "desk");
+  const deskFolder = join(tempFolder(), "desk");
   const newDesk = { name: "Penetrode", products: ["sim", "ray"], passphrase: null };
-  const desk = await Desk.create(realDisk, folder, newDesk);
+  const desk = await Desk.create(realDisk, deskFolder, newDesk);
   const alpha = await openHost({ log, host: "alpha" });
   await alpha.operations.leadership?.step();
   const trust = await signTrustDocument(desk.vendor, desk.key);
   unwrap(await alpha.operations.vendorTrust.trustVendor(trust, "test"));
   await admit(alpha, "beta");
-  return { desk, log, alpha };
+  return { desk, deskFolder, log, alpha };
 }
 
 /** Admits a host that runs on the machine with its name. */

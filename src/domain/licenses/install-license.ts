@@ -106,8 +106,11 @@ export function checkHardwareId(
 ): Result<BoundHardware, Fault> {
   if (hardwareId !== signed.hardwareId) return err({ code: "hardware_mismatch" });
   if (signed.hostIds === undefined) return ok({ hardware });
-  const named = signed.hostIds.map((id) => hosts?.find((host) => host.hardwareId === id));
-  const found = named.filter((host) => host !== undefined);
-  const isComplete = found.length === named.length && found.length === hosts?.length;
-  return isComplete ? ok({ hardware, hosts: found }) : err({ code: "hardware_mismatch" });
+  const isSame =
+    hosts?.length === signed.hostIds.length &&
+    hosts.every((host) => signed.hostIds?.includes(host.hardwareId));
+  if (!isSame) return err({ code: "hardware_mismatch" });
+  // In the order of the signed list: every start compares both.
+  const ordered = signed.hostIds.flatMap((id) => hosts.filter((host) => host.hardwareId === id));
+  return ok({ hardware, hosts: ordered });
 }

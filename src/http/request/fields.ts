@@ -71,7 +71,7 @@ export const fields = {
   wanted_until: field(
     "Last day that the site asks for, as YYYY-MM-DD: the current day or a later one.",
   ),
-  hosts: field(
+  hosts: count(
     "Hosts that the license is for: 1, or 2 for both hosts of a pair; default: as installed.",
   ),
   request_note: field("Note for the vendor, one line of at most 500 characters."),

@@ -29,7 +29,7 @@ describe("berth license requests", () => {
     const [header, row] = stdout.split("\n");
     expect(header).toMatch(/^REQUEST +KIND +CREATED +PRODUCT +KEY +HOSTS +SLOTS +UNTIL +NOTE$/);
     expect(row).toMatch(
-      new RegExp(`^${request_id} +file +\\S+ +CAD +- +10 +2099-12-31 +two more people$`),
+      new RegExp(`^${request_id} +file +\\S+ +CAD +- +- +10 +2099-12-31 +two more people$`),
     );
   });
 

@@ -154,3 +154,73 @@ describe("answered requests", () => {
     expect([answeredRequests.has("r0"), answeredRequests.has("r1")]).toEqual([false, true]);
   });
 });
+
+describe("a license of two hosts", () => {
+  const OTHER_ID = "e5".repeat(32);
+  const THIRD_ID = "f6".repeat(32);
+  const host = (name: string, hardwareId: string) => ({ name, hardwareId, hardware: HARDWARE });
+  const HOSTS = [host("alpha", HARDWARE_ID), host("beta", OTHER_ID)];
+
+  /** A pair whose leader has requested a license for so many hosts. */
+  const requestedFor = (hosts: 1 | 2) => {
+    const admitted = HOSTS.map(
+      ({ name, ...hardware }) =>
+        ({
+          type: "HostAdmitted",
+          at: MONDAY,
+          log: "log 1",
+          host: name,
+          ...hardware,
+          peer: "10.0.0.1",
+        }) as const,
+    );
+    const leader = { type: "LeaderChanged", at: MONDAY, epoch: 4, host: "alpha" } as const;
+    return given(...admitted, { ...leader, hardwareId: HARDWARE_ID })
+      .at(MONDAY)
+      .execute({ ...makeRequestCommand("for the pair"), hosts });
+  };
+
+  const answer = (hostIds: readonly string[], hardwareId = HARDWARE_ID): LicenseUpload => ({
+    ...withGrant(install(1), { hostIds, hardwareId }),
+    answers: answerTo("for the pair"),
+  });
+
+  test("is installed with the hardware of both hosts, in either order", () => {
+    for (const ids of [
+      [HARDWARE_ID, OTHER_ID],
+      [OTHER_ID, HARDWARE_ID],
+    ]) {
+      const installed = requestedFor(2).at(MONDAY).execute(answer(ids));
+      const { grant } = replayEvents(installed.events).licenses.get(1) ?? {};
+      expect(grant?.hosts?.map(({ hardwareId }) => hardwareId)).toEqual(ids);
+      expect(grant).not.toHaveProperty("hostIds");
+    }
+  });
+
+  test.each([
+    ["a host that the request did not name", [HARDWARE_ID, THIRD_ID]],
+    ["one host only", [HARDWARE_ID]],
+    ["one host twice", [HARDWARE_ID, HARDWARE_ID]],
+    ["three hosts", [HARDWARE_ID, OTHER_ID, THIRD_ID]],
+    ["no host", []],
+  ])("is refused if it names %s", (_name, ids) => {
+    requestedFor(2).at(MONDAY).when(answer(ids)).refuses({ code: "hardware_mismatch" });
+  });
+
+  test("is refused if the request was for one host", () => {
+    requestedFor(1)
+      .at(MONDAY)
+      .when(answer([HARDWARE_ID, OTHER_ID]))
+      .refuses({ code: "hardware_mismatch" });
+  });
+
+  test("is refused as a renewal of a license of one host, or with other hosts", () => {
+    const renewal = (hostIds: readonly string[]) => withGrant(renew(1, 3), { hostIds });
+    const ids = [HARDWARE_ID, OTHER_ID];
+    const one = given(licenseInstalled(1)).at(MONDAY);
+    one.when(renewal(ids)).refuses({ code: "hardware_mismatch" });
+    const two = requestedFor(2).at(MONDAY).execute(answer(ids)).at(MONDAY);
+    two.when(renewal([HARDWARE_ID, THIRD_ID])).refuses({ code: "hardware_mismatch" });
+    two.when(renewal(ids)).records({ type: "LicenseInstalled" });
+  });
+});

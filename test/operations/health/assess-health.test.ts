@@ -249,28 +249,6 @@ const CASES: readonly Case[] = [
     { licenses: [license({}, { pairHosts: { licensed: ["alpha"], others: ["beta"] } })] },
   ],
   [
-    "license_refused",
-    "error",
-    "CAD: license 1 serves only while host alpha leads",
-    {
-      licenses: [
-        license(
-          {},
-          {
-            refusal: "hardware_mismatch",
-            pairHosts: { licensed: ["alpha"], others: ["beta"] },
-          },
-        ),
-      ],
-    },
-  ],
-  [
-    "license_refused",
-    "error",
-    "CAD: issued for a pair, no slots available",
-    { licenses: [license({}, { refusal: "needs_pair" })] },
-  ],
-  [
     "hardware_drift",
     "warning",
     "CAD: mac, disk changed since the license was issued",
@@ -512,6 +490,30 @@ describe("assessHealth", () => {
     ]);
     const [finding] = findings;
     if (severity !== "note") expect(finding?.remedy).toMatch(/^[A-Z]/);
+  });
+
+  test("says of a refused license which host of a pair serves it", () => {
+    const refusedIn = (other: Partial<LicenseFacts>): (string | undefined)[][] =>
+      findingsFor({ licenses: [license({}, other)] }).map(({ code, summary, command }) => [
+        code,
+        summary,
+        command ?? undefined,
+      ]);
+    const pairHosts = { licensed: ["alpha"], others: ["beta"] };
+    expect(refusedIn({ refusal: "hardware_mismatch", pairHosts })).toEqual([
+      [
+        "license_refused",
+        "CAD: license 1 serves only while host alpha leads",
+        "berth license request --product CAD --hosts 2",
+      ],
+    ]);
+    expect(refusedIn({ refusal: "needs_pair" })).toEqual([
+      [
+        "license_refused",
+        "CAD: issued for a pair, no slots available",
+        "berth license request --product CAD --hosts 1",
+      ],
+    ]);
   });
 
   test("has a test for every code of the server", () => {
