@@ -115,12 +115,17 @@ for (const which of ["both hosts", "only the leader"] as const) {
     cluster.stopServer("immediate");
     standby.promote();
     other.host.resume();
+    expect((await register(leader, "late"))?.status).toBe(503);
     // Both heads are named, and no host that has more lines than the database leads.
     for (const host of [leader, ...followers]) {
-      await waitUntil(async () => /lost lines|does not continue/.test(await problemOf(host)));
+      await waitUntil(
+        async () => /lost lines|does not continue/.test(await problemOf(host)),
+        `${host.address.name} names the lost lines`,
+      );
       expect(await problemOf(host)).toMatch(/line \d+ .*line \d+/);
       expect((await register(host, "late"))?.status).toBe(503);
     }
+    // After a start as well.
     leader.host.kill();
     await leader.host.waitForExit();
     leader.host.start();

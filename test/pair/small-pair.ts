@@ -12,6 +12,8 @@ const PRODUCT = "cad";
 const NAMES = ["alpha", "beta"] as const;
 const IDENTITY = "machine of the test";
 const TIMEOUT = 30_000;
+/** So long that a busy machine does not end it. */
+const TERM_SECONDS = 3;
 const random = createRandom(seed);
 
 export interface SmallHost {
@@ -48,7 +50,7 @@ export async function makeSmallPair(
       port,
       clientUrl: url,
       logUrl: databaseUrl,
-      termSeconds: 1,
+      termSeconds: TERM_SECONDS,
       identity: IDENTITY,
       ...place,
     });

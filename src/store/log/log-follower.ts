@@ -86,8 +86,18 @@ export class LogFollower {
       const lines = await log.readLines(live.lastSeq, LINES_AT_ONCE);
       if (this.#isStopped) return;
       await this.#applyAll(journal.commit, lines);
+      if (lines.length === 0) await this.#checkEnd();
       if (lines.length < LINES_AT_ONCE) return journal.endLogFault();
     }
+  }
+
+  /** A log that ends before the last line of this host has lost lines, and may get others. */
+  async #checkEnd(): Promise<void> {
+    const { log, live } = this.#parts;
+    const end = await log.readLeader();
+    const { head } = live;
+    const isLost = end.seq < head.seq || (end.seq === head.seq && end.sum !== head.sum);
+    if (isLost) throw this.#stopAt(endsElsewhere(end, head));
   }
 
   async #applyAll(commit: GroupCommit, lines: readonly LogLine[]): Promise<void> {

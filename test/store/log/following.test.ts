@@ -192,6 +192,18 @@ describe("a host that reads a line that it cannot apply", () => {
     await refuse(pair, "begins with line");
   });
 
+  test("stops following a log that lost the last line of its journal", async () => {
+    const { log, beta } = await openLedPair();
+    await beta.store.follow();
+    const { end } = takeLastLine(log);
+    log.leader = { ...log.leader, ...end };
+    expect(await catchProblem(beta.store.follow())).toBeInstanceOf(CannotFollow);
+    const { seq } = readJournal(beta.folder).at(-1)?.line ?? {};
+    const message = beta.store.status().followProblem?.message;
+    expect(message).toContain(`the log ends at line ${end.seq}`);
+    expect(message).toContain(`continues to line ${seq}`);
+  });
+
   test("does not lead if the log no longer has the lines that it needs", async () => {
     const pair = await openLedPair();
     const { log, beta } = pair;
