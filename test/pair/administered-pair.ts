@@ -16,6 +16,8 @@ export const ADMIN = "/api/admin/v1";
 const LOG_ID = "log of the test";
 /** Of both hosts: they are on one machine. */
 const IDENTITY = "machine of the test";
+/** A statement has half of it: less would fail on a busy machine. */
+const TAKEOVER_SECONDS = "4";
 const TAKEOVER = { patience: 60_000, maxPause: 20 };
 const random = createRandom(seed);
 
@@ -115,7 +117,8 @@ export class AdministeredPair {
     const { name, folder, url } = host;
     const site = ["--data", folder, "--listen", new URL(url).host, "--identity", IDENTITY];
     const pair = ["--pair-log", this.#logUrl, "--pair-host", name, "--pair-url", url];
-    const child = await startBinary("serve", ...site, ...pair, "--pair-takeover-seconds", "1");
+    const term = ["--pair-takeover-seconds", TAKEOVER_SECONDS];
+    const child = await startBinary("serve", ...site, ...pair, ...term);
     this.#processes.set(host, child);
     atEnd(() => child.signal("SIGKILL"));
   }

@@ -17,7 +17,7 @@ afterAll(() => {
   cluster.remove();
 });
 
-const LONG = 120_000;
+const LONG = 240_000;
 const PASSWORD = "correct horse battery";
 const OTHER_PASSWORD = "battery horse correct";
 const KEYS = { apiKey: "the-api-key-of-the-site", sharedKey: "the-shared-key-of-the-site" };
