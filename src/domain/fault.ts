@@ -98,6 +98,10 @@ export type Fault =
   /** A license of two hosts, on a host without the log of the pair. */
   | { readonly code: "needs_pair" }
   | { readonly code: "codes_not_for_pairs" }
+  /** Two hosts serve the appliance, and only one alone could do it. */
+  | { readonly code: "in_a_pair" }
+  /** `host` serves alone since then. */
+  | { readonly code: "pair_ended"; readonly host: string; readonly at: Instant }
   /** `slot`: which kind of slot was not found, where it could be either. */
   | { readonly code: "user_not_registered"; readonly slot?: "license" | "feature" }
   /** The user has no place in the queue of the product. */

@@ -1,7 +1,7 @@
 import type { Episode } from "./demand/episode.ts";
 import type { RefusalTotal } from "./demand/refusal-total.ts";
 import type { HardwareDigest } from "./hardware-digest.ts";
-import type { Pair } from "./pair/pair.ts";
+import type { EndedPair, Pair } from "./pair/pair.ts";
 import type { LicensedHost, RequestedPair } from "./pair/licensed-host.ts";
 import type { Recall } from "./rules/recall.ts";
 import type { RuleSet } from "./rules/rule-set.ts";
@@ -19,8 +19,7 @@ import type { Instant } from "./time.ts";
 
 /**
  * All license state. Keys are strings from callers, so every lookup uses a Map: a plain object
- * would already have an entry named `constructor`. These types cannot be
- * changed; only the code in evolve/ changes the state.
+ * would have an entry named `constructor`. Only the code in evolve/ changes it.
  */
 export interface State {
   readonly kind: DataFolderKind;
@@ -79,6 +78,8 @@ export interface State {
   readonly openEpisodes: ReadonlyMap<string, Episode>;
   /** The hosts that serve this appliance; null: one host alone. */
   readonly pair: Pair | null;
+  /** The last pair that ended, until a backup is restored; null: none. */
+  readonly endedPair: EndedPair | null;
   /** The site's rules of sharing; null: there are none. */
   readonly rules: AppliedRules | null;
   /** Lent reservations that act as `keep`, by `recallKey`; some may have ended. */
@@ -250,10 +251,7 @@ export interface Restore {
   readonly at: Instant;
   /** The last journal line in the backup. */
   readonly seq: number;
-  /**
-   * The last journal line of the replaced contents, if those were of the same appliance and
-   * readable; else null.
-   */
+  /** The last line of the replaced contents, if they were of the same appliance; else null. */
   readonly replaced: number | null;
   /** It was moved here from another host; absent: it was not. */
   readonly moved?: true;

@@ -1,7 +1,7 @@
 import { DOCUMENT_FAULTS } from "./document-faults.ts";
 import type { FaultRow, FaultRows } from "./fault-row.ts";
 import type { AnyFault, FaultCode } from "./fault-types.ts";
-import { HAND_OVER_FAULTS } from "./pair-faults.ts";
+import { ADMISSION_FAULTS, HAND_OVER_FAULTS } from "./pair-faults.ts";
 import { REQUEST_FAULTS } from "./request-faults.ts";
 import { RULE_FAULTS } from "./rule-faults.ts";
 import { SETTING_FAULTS } from "./setting-faults.ts";
@@ -15,6 +15,7 @@ export const FAULTS: FaultRows<FaultCode> = {
   ...DOCUMENT_FAULTS,
   ...STORAGE_FAULTS,
   ...HAND_OVER_FAULTS,
+  ...ADMISSION_FAULTS,
 };
 
 export const messageOf = (fault: AnyFault): string => rowOf(fault).message(fault);

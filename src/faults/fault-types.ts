@@ -151,6 +151,18 @@ export interface HandOverFault {
   readonly host: string | null;
 }
 
+/** Why a host cannot be admitted to a pair. */
+export type AdmissionFault =
+  | { readonly code: "invalid_pair_request" }
+  | { readonly code: "pair_host_taken"; readonly host: string }
+  | {
+      readonly code: "pair_version_differs";
+      readonly host: string;
+      readonly version: string;
+      readonly ownVersion: string;
+    }
+  | { readonly code: "pair_clock_differs"; readonly host: string; readonly seconds: number };
+
 /** Everything that a request can be refused with. */
 export type AnyFault =
   | Fault
@@ -166,6 +178,7 @@ export type AnyFault =
   | UnknownBackupFault
   | InvalidRulesFault
   | HandOverFault
+  | AdmissionFault
   | MaintenanceFault;
 
 export type FaultCode = AnyFault["code"];

@@ -1,11 +1,14 @@
 import { rfc3339 } from "../platform/rfc3339.ts";
+import { SAMPLE_TIME } from "./fault-parts.ts";
 import type { FaultRow, FaultRows } from "./fault-row.ts";
-import type { HandOverFault } from "./fault-types.ts";
+import type { AdmissionFault, HandOverFault } from "./fault-types.ts";
 
 type PairFaultCode =
   | "pair_complete"
   | "host_not_admitted"
   | "not_a_pair"
+  | "in_a_pair"
+  | "pair_ended"
   | "pair_incomplete"
   | "needs_pair"
   | "codes_not_for_pairs"
@@ -83,6 +86,47 @@ export const PAIR_FAULTS: FaultRows<PairFaultCode> = {
     hint: `${REQUEST_FOR_TWO}, without --hosts one for the leading host`,
   },
   hardware_mismatch: hardwareMismatch,
+  in_a_pair: {
+    status: 409,
+    message: () => "two hosts serve this appliance",
+    hint: "berth pair leave ends the pair; then one host can be moved",
+  },
+  pair_ended: {
+    status: 409,
+    message: ({ host, at }) => `the pair ended at ${rfc3339(at)}: host ${host} serves alone`,
+    hint: "to form a pair again, use an empty database: berth help pair",
+    sample: { host: "alpha", at: SAMPLE_TIME },
+  },
+};
+
+/** One row for each reason why a host is not admitted. */
+export const ADMISSION_FAULTS: FaultRows<AdmissionFault["code"]> = {
+  invalid_pair_request: {
+    status: 400,
+    message: () => "this is not a request to join a pair",
+    field: "request",
+    hint: "berth pair request on the other host writes one",
+  },
+  pair_host_taken: {
+    status: 409,
+    message: ({ host }) => `host ${host} is the host that admits`,
+    hint: "make the request again with another --pair-host",
+    sample: { host: "alpha" },
+  },
+  pair_version_differs: {
+    status: 409,
+    message: ({ host, version, ownVersion }) =>
+      `host ${host} has berth ${version}, and this host has ${ownVersion}`,
+    hint: "install the same version on both hosts, and make the request again",
+    sample: { host: "beta", version: "0.1.0", ownVersion: "0.2.0" },
+  },
+  pair_clock_differs: {
+    status: 409,
+    message: ({ host, seconds }) =>
+      `the clock of host ${host} differs from the clock of this host by ${seconds} s`,
+    hint: "set both clocks by NTP, and make the request again",
+    sample: { host: "beta", seconds: 42 },
+  },
 };
 
 const HAND_OVER_MESSAGES: Readonly<Record<HandOverFault["reason"], (host: string) => string>> = {

@@ -22,6 +22,8 @@ const RULE_REASONS = {
   pair_incomplete: "pair lacks a second host",
   needs_pair: "issued for a pair",
   codes_not_for_pairs: "codes not possible in a pair",
+  in_a_pair: "two hosts serve it",
+  pair_ended: "the pair ended",
   user_not_registered: "no slot held",
   not_waiting: "not in the queue",
   license_borrow_not_allowed: "borrowing not allowed",

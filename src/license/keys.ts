@@ -57,8 +57,11 @@ const FINGERPRINT_BITS = 100;
 export const keyIdOf = (key: PublicKey): string => encodeCrockford(digestOf(key), ID_BITS);
 
 /** A longer hash in groups, to compare by voice. */
-export const fingerprintOf = (key: PublicKey): string =>
-  encodeCrockford(digestOf(key), FINGERPRINT_BITS).replaceAll(/.{5}(?=.)/g, "$&-");
+export const fingerprintOf = (key: PublicKey): string => fingerprintOfDigest(digestOf(key));
+
+/** The same of any SHA-256. */
+export const fingerprintOfDigest = (digest: Uint8Array): string =>
+  encodeCrockford(digest, FINGERPRINT_BITS).replaceAll(/.{5}(?=.)/g, "$&-");
 
 export const publicKeyBytes = ({ x }: PublicKey): Uint8Array<ArrayBuffer> =>
   new Uint8Array(base64url.decode(x));

@@ -22,6 +22,11 @@ import { replaceFile } from "../platform/files/files.ts";
 import { IDENTITY_FILE } from "../store/folder/files.ts";
 import { FolderRefused } from "../store/folder/refusal.ts";
 
+interface HashedHardware {
+  readonly hardware: HashedComponent[];
+  readonly hardwareId: string;
+}
+
 /** The identity of the appliance (its key) and of the machine (its hardware components). */
 export class Identity {
   readonly #disk: Disk;
@@ -65,13 +70,15 @@ export class Identity {
   }
 
   /** Digests of the current hardware, as a license request contains them. */
-  hashHardware(): {
-    readonly hardware: HashedComponent[];
-    readonly hardwareId: string;
-    readonly weak: boolean;
-  } {
-    const hardware = hashComponents(this.#components, publicKeyBytes(this.key));
-    return { hardware, hardwareId: computeHardwareId(hardware), weak: isWeakBinding(hardware) };
+  hashHardware(): HashedHardware & { readonly weak: boolean } {
+    const hashed = this.hashHardwareOf(this.#components);
+    return { ...hashed, weak: isWeakBinding(hashed.hardware) };
+  }
+
+  /** Digests of another machine's hardware, for the same appliance. */
+  hashHardwareOf(components: readonly HardwareComponent[]): HashedHardware {
+    const hardware = hashComponents(components, publicKeyBytes(this.key));
+    return { hardware, hardwareId: computeHardwareId(hardware) };
   }
 
   /**

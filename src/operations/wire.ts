@@ -211,8 +211,12 @@ export async function wire(
   metrics.startSampling(() => ({ state: store.peek((state) => state), now: now() }));
   const leadership =
     pair && opened.log ? createLeadership(pair, opened.log, store, { identity, clock }) : null;
-  const pairMembership = new PairMembership(store, { host: pair?.host ?? null, leadership });
   const sharedFiles = opened.log && new SharedFiles({ log: opened.log, key: identity.key });
+  const side = { host: pair?.host ?? null, leadership };
+  const pairMembership = new PairMembership(store, identity, side);
+  if (options.holder === "server" && leadership === null) {
+    await pairMembership.refuseToServeAlone(folder);
+  }
   const publisherOf = (name: SharedFileName): FilePublisher =>
     sharedFiles?.publisherOf(name) ??
     createLocalPublisher(() => store.peek((state) => findChangeFault(state, null)));

@@ -1,5 +1,6 @@
 // Valid values by field. A field that is missing here stops the suite, so that no new field goes
 // untested.
+import { formatPairRequest } from "../../src/license/pair-request.ts";
 import * as fc from "fast-check";
 import { splitIntoFrames } from "../../src/license/qr.ts";
 import type { RoutePlan } from "./route-plans.ts";
@@ -18,6 +19,15 @@ const hoursFromNow = (hours: number): string =>
 const RULES_TEXT = `[groups.g]\nusers = ["mallory"]\n[[rule]]\nproduct = "${PRODUCT}"\ndeny = ["g"]\n`;
 
 type Values = Readonly<Record<string, fc.Arbitrary<string>>>;
+
+const PAIR_REQUEST = formatPairRequest({
+  berth_pair_request: 1,
+  host: "beta",
+  version: "0.2.0",
+  made_at: 0,
+  public_key: "A".repeat(43),
+  hardware: [{ kind: "named", value: "beta" }],
+});
 
 const usualValues = (documents: SiteDocuments): Values => ({
   product: oneOf(PRODUCT, PRODUCT, PRODUCT, ""),
@@ -58,6 +68,7 @@ const usualValues = (documents: SiteDocuments): Values => ({
   ),
   vendor: oneOf(documents.otherVendor.vendor.vendor),
   number: oneOf("1", ""),
+  request: oneOf(PAIR_REQUEST),
   // Never the right one: a server that was moved away grants nothing.
   appliance: oneOf("0000000000000000"),
   from: oneOf(hoursFromNow(-48), ""),

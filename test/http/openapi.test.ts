@@ -147,6 +147,7 @@ const UPLOADS = new Set([
 
 /** These operations have no fields, so an empty body is the same as none. */
 const WITHOUT_FIELDS = new Set([
+  "POST /api/admin/v1/pair/hand-over",
   "POST /api/admin/v1/sessions",
   "POST /api/admin/v1/clock/request",
   "POST /api/admin/v1/clock/accept",
@@ -403,6 +404,10 @@ describe("the OpenAPI document describes the real reply of", () => {
     "GET /api/v4/feature_release/all",
   ];
 
+  /** They succeed only in a pair; test/pair/membership.suite.ts calls them. */
+  const IN_A_PAIR = ["admit", "hand-over", "leave"].map(
+    (name) => `POST /api/admin/v1/pair/${name}`,
+  );
   const EXPORT = "GET /api/admin/v1/audit/export";
   const CSV_EXPORT = "GET /api/admin/v1/audit/csv";
   const METRICS = "GET /metrics";
@@ -443,6 +448,7 @@ describe("the OpenAPI document describes the real reply of", () => {
       METRICS,
       ...PAGES,
       ...EMPTY,
+      ...IN_A_PAIR,
     ];
     expect(operations.map(([route]) => route).toSorted()).toEqual(covered.toSorted());
   });

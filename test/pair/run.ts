@@ -5,5 +5,13 @@ import { runSuites } from "../support/run-suites.ts";
 installPostgres();
 await runSuites({
   folder: import.meta.dir,
-  everyRun: ["postgres-log", "log-setup", "shared-files", "database-loss", "partition", "faults"],
+  everyRun: [
+    "postgres-log",
+    "log-setup",
+    "shared-files",
+    "database-loss",
+    "partition",
+    "faults",
+    "membership",
+  ],
 });

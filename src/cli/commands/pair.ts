@@ -1,8 +1,11 @@
 import type { PairReply } from "../../http/reply/pair.ts";
-import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
+import { unwrapReply, withAdminClient, withRunningServer } from "../client/admin-client.ts";
+import { Failure } from "../frame/command.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
 import { formatTable } from "../frame/terminal.ts";
+import { joinCommands } from "./pair-join.ts";
+import { leaveCommand } from "./pair-leave.ts";
 
 type Pair = NonNullable<PairReply["pair"]>;
 
@@ -16,6 +19,25 @@ const status = defineCommand({
       unwrapReply(admin.pair.get()),
     );
     return { json: reply, text: reply.pair === null ? NO_PAIR : formatPair(reply.pair) };
+  },
+});
+
+const handOver = defineCommand({
+  name: "pair hand-over",
+  summary: "on the host that leads: let the other host lead, for example before an upgrade",
+  options: { ...siteOptions, json: option.json },
+  async run({ data }) {
+    const reply = await withRunningServer(data, ({ admin }) =>
+      unwrapReply(admin.pair["hand-over"].post({})),
+    );
+    if (reply === null) {
+      throw new Failure(
+        `no server is running in ${data}`,
+        "the other host leads by itself when this one does not answer",
+        "server_not_running",
+      );
+    }
+    return { json: reply, text: `host ${reply.leader} leads now; this host can be stopped` };
   },
 });
 
@@ -60,4 +82,4 @@ const REPLICATION_TEXTS: Readonly<Record<NonNullable<Pair["database"]>["replicat
 };
 
 /** The hosts of a pair. */
-export const pairCommands = [status];
+export const pairCommands = [status, ...joinCommands, handOver, leaveCommand];

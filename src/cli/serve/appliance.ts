@@ -145,7 +145,8 @@ function readSystemdCredentialText(name: string): string | null {
   return bytes === null ? null : new TextDecoder().decode(bytes).trim() || null;
 }
 
-function hardwareComponents(
+/** The components of this machine, or the name that replaces them. */
+export function hardwareComponents(
   identityName: string | null,
   kind: DataFolderKind | null,
 ): readonly HardwareComponent[] {

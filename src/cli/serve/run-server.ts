@@ -10,8 +10,8 @@ import type { StorageStatus } from "../../operations/appliance-status.ts";
 import type { AuditFinding } from "../../operations/audit-maintenance.ts";
 import { ApplianceClaim } from "../../operations/folder/appliance-claim.ts";
 import { readEditedSettings } from "../../operations/setting-changes.ts";
-import type { LogUrl } from "../../operations/pair/open-log.ts";
-import { openAppliance, type PairSettings } from "./appliance.ts";
+import { openAppliance } from "./appliance.ts";
+import { readPairOptions } from "./pair-options.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { EXIT_OK, Failure } from "../frame/command.ts";
 import type { SetOption } from "../frame/define-command.ts";
@@ -89,10 +89,11 @@ export async function runServer(options: ServerOptions): Promise<number> {
   // A port that is not available must not leave a new data folder behind.
   await probeAddresses([plain, tls, metrics]);
   live.replaceEdited(readEditedSettings(folder));
+  const pair = readPairOptions(settings);
   const claim = new ApplianceClaim(folder, environment, printWarning);
   const appliance = await openAppliance({
     // The log of a pair keeps its hosts from answering at the same time, also on one machine.
-    ...((settings.pairLog ?? null) === null && { claim: (key) => claim.acquire(key) }),
+    ...(pair === null && { claim: (key) => claim.acquire(key) }),
     folder,
     identityName: settings.identity,
     kind,
@@ -104,7 +105,7 @@ export async function runServer(options: ServerOptions): Promise<number> {
     caps: () => ({ perUser: live.current.maxSlotsPerUser, perPeer: live.current.maxSlotsPerPeer }),
     maxPlacesPerCaller: () => live.current.maxPlacesPerCaller,
     auditBudget: () => live.current.auditBudget,
-    ...(settings.pairLog && { pair: readPairOptions(settings, settings.pairLog) }),
+    ...(pair && { pair }),
     siteSettings: () => live.current,
   });
   const { applianceStatus, hostMove, access } = appliance;
@@ -226,14 +227,6 @@ function reportIncompleteCheckpoint(
     audit === null ? hint : `${hint}; ${audit.hint}`,
   );
 }
-
-const readPairOptions = (settings: ServeSettings, url: LogUrl): PairSettings => ({
-  url,
-  passwordFile: settings.pairLogPasswordFile ?? null,
-  host: settings.pairHost,
-  clientUrl: settings.pairUrl ?? null,
-  termMs: settings.pairTakeoverSeconds * 1_000,
-});
 
 const nothingToReload = (): void =>
   log.info("nothing to reload: no certificate is in use, and settings are read only at the start");

@@ -2,6 +2,7 @@ import type { DataFolderKind } from "../../domain/state.ts";
 import type { AccessPolicy } from "../../http/server.ts";
 import { readEditedSettings } from "../../operations/setting-changes.ts";
 import { describeError, type Refusal } from "../frame/error-report.ts";
+import { Failure } from "../frame/command.ts";
 import { readCertificate } from "../tls/tls-files.ts";
 import {
   checkMetricsAddress,
@@ -29,6 +30,12 @@ export function readStartSettings(live: LivePolicySettings, kind: DataFolderKind
   const settings = live.current;
   const { listen: plain, listenTls, metricsListen: metrics } = settings;
   checkTlsSettings(settings);
+  if (kind === "demo" && (settings.pairLog ?? null) !== null) {
+    throw new Failure(
+      "a demo cannot be a host of a pair",
+      "unset pair_log, or run berth serve on two hosts",
+    );
+  }
   refuseRelativeProgram(settings.onEvent);
   checkMetricsAddress(settings);
   const read = () => readCertificate(settings);

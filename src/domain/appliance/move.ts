@@ -1,6 +1,6 @@
 import { makeDecision, type Decision } from "../decision.ts";
 import type { Fault } from "../fault.ts";
-import type { Result } from "../result.ts";
+import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { License, Retirement, State } from "../state.ts";
 import { HOUR, later, type Instant } from "../time.ts";
@@ -25,6 +25,7 @@ export function decideMoveAway(
 ): Result<Decision<Retirement>, Fault> {
   // A repeated command is the same move: its file may have to be written again.
   if (state.retirement !== null) return makeDecision([], state.retirement);
+  if (state.pair !== null) return err({ code: "in_a_pair" });
   return makeDecision([{ type: "MovedAway", at, move, peer }], { move, at });
 }
 
@@ -40,6 +41,7 @@ export const isUnusedSite = (state: State): boolean =>
   state.requestHeads.length === 0 &&
   state.cancelledRequests.size === 0 &&
   state.restores.length === 0 &&
+  state.pair === null &&
   state.retirement === null;
 
 /**

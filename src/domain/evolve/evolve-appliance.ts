@@ -9,6 +9,7 @@ export function moveAway(state: MutableState, { move, at }: MovedAway): void {
 
 export function moveIn(state: MutableState, { restore, at }: MovedIn): void {
   state.retirement = null;
+  state.endedPair = null;
   state.restores.push(restore);
   if (state.restores.length > limits.restores) state.restores.shift();
   // The move was cancelled on its own host and nothing happened elsewhere: a later move gets its

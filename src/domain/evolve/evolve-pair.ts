@@ -1,4 +1,4 @@
-import type { HostAdmitted, LeaderChanged } from "../pair/pair-event-types.ts";
+import type { HostAdmitted, LeaderChanged, PairLeft } from "../pair/pair-event-types.ts";
 import type { MutableState } from "./mutable-state.ts";
 
 export function admitHost(state: MutableState, event: HostAdmitted): void {
@@ -12,4 +12,9 @@ export function admitHost(state: MutableState, event: HostAdmitted): void {
 export function changeLeader(state: MutableState, { epoch, host, at }: LeaderChanged): void {
   if (state.pair === null) return;
   state.pair = { ...state.pair, epoch, leader: host, leadsSince: at };
+}
+
+export function leavePair(state: MutableState, { log, host, hardware, at }: PairLeft): void {
+  state.pair = null;
+  state.endedPair = { log, host, hardware, at };
 }

@@ -14,7 +14,7 @@ import {
 } from "./evolve-licenses.ts";
 import { limits } from "../limits.ts";
 import { recordJump, restoreSlot, setClockBack } from "./evolve-clock.ts";
-import { admitHost, changeLeader } from "./evolve-pair.ts";
+import { admitHost, changeLeader, leavePair } from "./evolve-pair.ts";
 import {
   applyRules,
   changeHolderEnd,
@@ -210,6 +210,7 @@ export function evolve(readonlyState: State, event: Event): void {
       // For the audit log only: the values are stored in files of their own.
       return;
     case "Restored":
+      state.endedPair = null;
       state.restores.push(event.restore);
       if (state.restores.length > limits.restores) state.restores.shift();
       return;
@@ -241,8 +242,7 @@ export function evolve(readonlyState: State, event: Event): void {
     case "LeaderChanged":
       return changeLeader(state, event);
     case "PairLeft":
-      state.pair = null;
-      return;
+      return leavePair(state, event);
     default: {
       const { type } = event satisfies never as Event;
       throw new UnknownEvent(type);

@@ -139,6 +139,7 @@ export const emptyMutableState = (kind: DataFolderKind): MutableState => ({
   refusals: new Map(),
   openEpisodes: new Map(),
   pair: null,
+  endedPair: null,
   rules: null,
   recalls: new Map(),
   rulesIndex: new RulesIndex(),

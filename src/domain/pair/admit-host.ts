@@ -4,7 +4,7 @@ import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { HardwareDigest } from "../hardware-digest.ts";
 import type { State } from "../state.ts";
-import { MAX_HOSTS } from "./pair.ts";
+import { MAX_HOSTS, type EndedPair } from "./pair.ts";
 
 /** Lets a host serve this appliance. */
 export interface AdmitHost {
@@ -18,10 +18,11 @@ export interface AdmitHost {
 
 /** The hardware of a host that is admitted again replaces what was known of it. */
 export function decideAdmitHost(
-  { pair }: State,
+  { pair, endedPair }: State,
   { log, host, hardwareId, hardware, peer }: AdmitHost,
   { at }: RuleContext,
 ): Result<Decision<{ readonly host: string }>, Fault> {
+  if (pair === null && endedPair?.log === log) return err(endedFault(endedPair));
   const others = [...(pair?.hosts.keys() ?? [])].filter((name) => name !== host);
   if (others.length >= MAX_HOSTS) return err({ code: "pair_complete", hosts: others });
   const known = pair?.hosts.get(host);
@@ -30,3 +31,5 @@ export function decideAdmitHost(
     host,
   });
 }
+
+export const endedFault = ({ host, at }: EndedPair): Fault => ({ code: "pair_ended", host, at });

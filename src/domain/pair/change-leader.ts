@@ -4,6 +4,7 @@ import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { HardwareDigest } from "../hardware-digest.ts";
 import type { State } from "../state.ts";
+import { endedFault } from "./admit-host.ts";
 
 /** The first command of a host that became the leader. */
 export interface ChangeLeader {
@@ -20,11 +21,12 @@ const BY_ITSELF = "start";
 
 /** The first host that leads forms the pair. */
 export function decideChangeLeader(
-  { pair }: State,
+  { pair, endedPair }: State,
   { log, epoch, host, hardwareId, hardware }: ChangeLeader,
   { at }: RuleContext,
 ): Result<Decision<null>, Fault> {
   if (pair !== null && !pair.hosts.has(host)) return err({ code: "host_not_admitted", host });
+  if (pair === null && endedPair?.log === log) return err(endedFault(endedPair));
   const changed = { type: "LeaderChanged", at, epoch, host, hardwareId } as const;
   if (pair !== null) return makeDecision([changed], null);
   const admitted = { type: "HostAdmitted", at, log, host, hardwareId, hardware } as const;

@@ -1,21 +1,27 @@
 import { makeDecision, type Decision } from "../decision.ts";
 import type { Fault } from "../fault.ts";
+import type { HardwareDigest } from "../hardware-digest.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { State } from "../state.ts";
 
-/** Ends the pair: the host that leads serves alone. */
+/** Ends the pair: this host serves alone. */
 export interface LeavePair {
   readonly type: "LeavePair";
+  readonly host: string;
+  readonly hardware: readonly HardwareDigest[];
+  /** The log cannot be reached. */
+  readonly isWithoutLog: boolean;
   readonly peer: string;
 }
 
 export function decideLeavePair(
   { pair }: State,
-  { peer }: LeavePair,
+  { host, hardware, isWithoutLog, peer }: LeavePair,
   { at }: RuleContext,
 ): Result<Decision<{ readonly host: string }>, Fault> {
   if (pair === null) return err({ code: "not_a_pair" });
-  const { leader: host } = pair;
-  return makeDecision([{ type: "PairLeft", at, host, peer }], { host });
+  const { log } = pair;
+  const mark = isWithoutLog ? { withoutLog: true as const } : {};
+  return makeDecision([{ type: "PairLeft", at, log, host, hardware, ...mark, peer }], { host });
 }

@@ -17,8 +17,12 @@ export interface LeaderChanged extends BaseEvent<"LeaderChanged"> {
   readonly hardwareId: string;
 }
 
-/** The pair ended: from here on the leading host serves alone, without the log. */
+/** The pair ended: from here on the host serves alone, without the log. */
 export interface PairLeft extends BaseEvent<"PairLeft"> {
+  readonly log: string;
   readonly host: string;
+  readonly hardware: readonly HardwareDigest[];
+  /** The log was not reached: lines that this host had not copied are lost. */
+  readonly withoutLog?: true;
   readonly peer: string;
 }

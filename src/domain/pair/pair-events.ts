@@ -17,7 +17,12 @@ export const PAIR_EVENTS: EventRows<"HostAdmitted" | "LeaderChanged" | "PairLeft
   PairLeft: {
     kind: "administration",
     isAudited: true,
-    summary: ({ host }) => `pair ended: host ${host} serves alone`,
-    details: ({ host }) => ({ host }),
+    summary: ({ host, withoutLog }) =>
+      `pair ended${withoutLog === true ? " without its database" : ""}: host ${host} serves alone`,
+    details: ({ host, log, withoutLog }) => ({
+      host,
+      log,
+      ...(withoutLog === true && { without_database: true }),
+    }),
   },
 };

@@ -22,5 +22,14 @@ export interface Pair {
   readonly hosts: ReadonlyMap<string, PairHost>;
 }
 
+/** A pair that ended: its log is refused from then on. */
+export interface EndedPair {
+  readonly log: string;
+  /** The host that serves alone since then. */
+  readonly host: string;
+  readonly hardware: readonly HardwareDigest[];
+  readonly at: Instant;
+}
+
 /** More hosts would need a vote of their own; the log decides for two. */
 export const MAX_HOSTS = 2;

@@ -74,9 +74,11 @@ export const pairReply = (status: PairStatus | null): Pick<PairReply, "pair"> =>
     leader_url: status.leaderUrl,
     problem: status.problem,
     hosts: status.hosts.map(pairHostReply),
-    database: status.database && { ...status.database, problems: [...status.database.problems] },
+    database: status.database && databaseReply(status.database),
   },
 });
+
+type DatabaseStatus = NonNullable<PairStatus["database"]>;
 
 const pairHostReply = (host: PairHostStatus) => ({
   name: host.name,
@@ -88,6 +90,13 @@ const pairHostReply = (host: PairHostStatus) => ({
   seen_seconds_ago: secondsOrNull(host.seenMsAgo),
   lines_behind: host.linesBehind,
   clock_ahead_seconds: secondsOrNull(host.clockAheadMs),
+});
+
+const databaseReply = ({ version, server, replication, problems }: DatabaseStatus) => ({
+  version,
+  server,
+  replication,
+  problems: [...problems],
 });
 
 /** To a tenth. */

@@ -121,6 +121,9 @@ export const fields = {
   month: field("Month of the audit log, as in its file names: YYYY-MM."),
   note: field("Note for the audit log.", { bytes: INFO_BYTES }),
   appliance: field("Id of this appliance, as berth status shows it."),
+  pairRequest: field("Content of the file of berth pair request, as JSON text.", {
+    bytes: CODE_BYTES,
+  }),
   range: field("How far back: day (default), week, month, quarter, year or 18months."),
   with_borrows: field("true: also if slots are borrowed. A JSON boolean is also accepted.", {
     tolerates: "boolean",

@@ -6,6 +6,7 @@ import {
   DiskSpaceMissing,
   FolderRefused,
   MigrationFailed,
+  PairRefused,
   RestoreUnfinished,
 } from "../../store/folder/refusal.ts";
 import { LogUnavailable } from "../../store/log/shared-log.ts";
@@ -13,6 +14,7 @@ import { LogUnavailable } from "../../store/log/shared-log.ts";
 /** The first class that matches counts, so a class must come before the class it extends. */
 const ERROR_CLASSES = [
   [BackupRefused, "backup_refused"],
+  [PairRefused, "pair_refused"],
   [MigrationFailed, "migration_failed"],
   [DiskSpaceMissing, "storage_full"],
   [AuditExportRefused, "export_refused"],

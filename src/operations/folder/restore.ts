@@ -7,7 +7,7 @@ import { MANIFEST_FILE, type BackupManifest } from "./backup-manifest.ts";
 import { openBackup } from "./backup.ts";
 import { isEmptyFolder, acquireFolder } from "../../store/folder/folder.ts";
 import type { ChainHead } from "../../store/journal/journal.ts";
-import { BackupRefused, FolderRefused } from "../../store/folder/refusal.ts";
+import { BackupRefused, FolderRefused, PairRefused } from "../../store/folder/refusal.ts";
 import { replay } from "../../store/journal/replay.ts";
 import { applyRestore, stageRestore } from "../../store/folder/restore-steps.ts";
 import type { VerifyReport, VerifyOptions } from "./verify.ts";
@@ -20,6 +20,8 @@ export interface RestoreOptions {
   readonly acceptLoss: boolean;
   /** Whether the appliance moves here from another host, which has retired it. */
   readonly isMove?: boolean;
+  /** Whether this host joins a pair, whose other host made the backup. */
+  readonly isJoin?: boolean;
   readonly now: Instant;
   readonly uid: number;
   readonly identity: VerifyOptions["identity"];
@@ -42,7 +44,8 @@ export interface RestoreReport {
  * are discarded only if the operator accepts the loss.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreReport> {
-  const { disk, folder, file, uid, identity, checkSignatures, isMove = false } = options;
+  const { disk, folder, file, uid, identity, checkSignatures } = options;
+  const { isMove = false, isJoin = false } = options;
   const checks = { identity, checkSignatures };
   // Checked first: a bad file must not leave a new folder behind.
   if (disk.stat(folder) === null) await openBackup(disk, file, checks);
@@ -59,7 +62,9 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
       },
     });
     if (isMove) checkMove(options, existing, verifyReport, isContinuation);
-    const lostLines = isMove ? 0 : checkLoss(options, existing, verifyReport, isContinuation);
+    if (isJoin) checkJoin(options, existing, verifyReport);
+    const lostLines =
+      isMove || isJoin ? 0 : checkLoss(options, existing, verifyReport, isContinuation);
     const { head, coveredSeq, segments, mark } = verifyReport;
     const isSameAppliance =
       existing !== null &&
@@ -81,6 +86,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
       head,
       restore,
       isMove,
+      isJoin,
     });
     const { replaced } = await applyRestore(disk, folder, { restore, isMove });
     return {
@@ -136,6 +142,28 @@ function checkMove(
   throw new BackupRefused(
     `${folder} already contains another site`,
     "specify an empty folder with --data DIR",
+  );
+}
+
+/** Allows a host to join with an empty or unused folder. */
+function checkJoin(
+  { folder }: RestoreOptions,
+  existing: ExistingFolder | null,
+  { appliance }: VerifyReport,
+): void {
+  if (existing === null) return;
+  if ("head" in existing) {
+    if (isUnusedSite(existing.state)) return;
+    if (existing.state.appliance === appliance) {
+      throw new PairRefused(
+        `${folder} already contains this appliance`,
+        "if this host joined before, start the server; else move the folder away first",
+      );
+    }
+  }
+  throw new PairRefused(
+    `${folder} already contains another site`,
+    "specify an empty folder with --data DIR, and make the request there",
   );
 }
 

@@ -1,4 +1,5 @@
 import type { AuditGap, DataFolderKind, Retirement } from "../../domain/state.ts";
+import type { Pair } from "../../domain/pair/pair.ts";
 import type { Instant } from "../../domain/time.ts";
 import { messageOfError } from "../../platform/error-message.ts";
 import type { Disk } from "../../platform/files/disk.ts";
@@ -31,6 +32,8 @@ export interface VerifyReport {
   readonly mark: Instant;
   /** The appliance was moved away from here; null: it was not. */
   readonly retired: Retirement | null;
+  /** The hosts that serve the appliance; null: one host alone. */
+  readonly pair: Pair | null;
   /** The segments, by their first lines. */
   readonly segments: readonly number[];
   readonly auditLog: AuditLogTotals & { readonly from: number; readonly to: number };
@@ -100,6 +103,7 @@ export async function verify(
     coveredSeq: snapshot.covers.seq,
     mark: state.latestEventAt,
     retired: state.retirement,
+    pair: state.pair,
     segments: segments.map(({ number }) => number),
     auditLog: { ...totals, from: snapshot.audit.anchor.seq + 1, to: snapshot.audit.seq },
     auditGaps: auditGaps.filter(({ to }) => to > anchor.seq),

@@ -119,6 +119,7 @@ const ALLOWED_NAMES = [
   /^\./,
   /^(?:lost\+found|history|downloads|backups|demo|tls|berth\.sock|restore\.new)$/,
   /^(?:access|settings)\.json$/,
+  /^pair-request\.json$/,
   /^(?:.*\.)?lock$/,
   /^(?:identity|state)\.j/,
   /^replaced-/,

@@ -73,3 +73,14 @@ export class AuditExportRefused extends Error {
     this.hint = hint;
   }
 }
+
+/** A host cannot join or leave a pair as requested; nothing was changed. Exit code 1. */
+export class PairRefused extends Error {
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.name = "PairRefused";
+    this.hint = hint;
+  }
+}

@@ -35,6 +35,8 @@ export interface RestorePlan {
   readonly restore: Restore;
   /** Whether the appliance moves here from another host. */
   readonly isMove: boolean;
+  /** A host joins a pair: its journal must end where the backup ends. */
+  readonly isJoin: boolean;
 }
 
 /** Writes everything beside what it will replace; nothing takes effect yet. */
@@ -76,8 +78,7 @@ export async function applyRestore(
 }
 
 async function writeStagedFiles(disk: Disk, stagingPath: string, plan: RestorePlan): Promise<void> {
-  const { backupDisk, backupPath, fileNames, coveredSeq, lastSegmentSeq, head, restore, isMove } =
-    plan;
+  const { backupDisk, backupPath, fileNames, coveredSeq, lastSegmentSeq } = plan;
   disk.makeFolder(join(stagingPath, AUDIT_FOLDER));
   for (const name of fileNames)
     await copyFile(backupDisk, join(backupPath, name), disk, join(stagingPath, name));
@@ -90,15 +91,18 @@ async function writeStagedFiles(disk: Disk, stagingPath: string, plan: RestorePl
   );
   const journal = disk.open(join(stagingPath, segmentName(lastSegmentSeq)));
   try {
-    const type = isMove ? "MovedIn" : "Restored";
-    const { text } = encodeLine(head, null, restore.at, [{ type, at: restore.at, restore }]);
-    writeAll(journal, Buffer.from(text));
+    if (!plan.isJoin) writeAll(journal, Buffer.from(encodeRestore(plan)));
     await journal.sync();
   } finally {
     journal.close();
   }
   await disk.syncFolder(join(stagingPath, AUDIT_FOLDER));
   await disk.syncFolder(stagingPath);
+}
+
+function encodeRestore({ head, restore, isMove }: RestorePlan): string {
+  const type = isMove ? "MovedIn" : "Restored";
+  return encodeLine(head, null, restore.at, [{ type, at: restore.at, restore }]).text;
 }
 
 /** Whether a restore took effect but is not finished, for example because it was interrupted. */

@@ -2,15 +2,23 @@ import type { OpenedFolder } from "../folder/folder.ts";
 import { decodeLine, type ChainHead } from "../journal/journal.ts";
 import type { StoreOptions } from "../store-options.ts";
 import { damagedLine, endsElsewhere, lineDiffers, lineDiverged } from "./log-refusals.ts";
+import { FolderRefused } from "../folder/refusal.ts";
 import type { SharedLog } from "./shared-log.ts";
 
 /** Opens the log of a pair and compares it with the folder; null: this host is alone. */
 export async function openLog(
   options: Pick<StoreOptions, "openLog">,
-  { state: { appliance, pair }, head }: Pick<OpenedFolder, "state" | "head">,
+  { state, head }: Pick<OpenedFolder, "state" | "head">,
 ): Promise<SharedLog | null> {
   if (options.openLog === undefined) return null;
+  const { appliance, pair, endedPair } = state;
   const log = await options.openLog({ appliance, pair, end: head });
+  if (pair === null && endedPair?.log === log.id) {
+    throw new FolderRefused(
+      `the pair of log ${log.id} has ended: host ${endedPair.host} serves alone`,
+      "remove pair_log from the settings of that host; to form a pair again, use an empty database",
+    );
+  }
   await checkHeadOnLog(log, head);
   return log;
 }

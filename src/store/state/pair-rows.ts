@@ -1,11 +1,13 @@
 import { Type, type Static } from "@sinclair/typebox";
-import type { Pair, PairHost } from "../../domain/pair/pair.ts";
+import type { EndedPair, Pair, PairHost } from "../../domain/pair/pair.ts";
 import { At, Hash, type RowOf } from "./basic-rows.ts";
+
+const Hardware = Type.Array(Type.Object({ kind: Type.String(), digest: Hash }));
 
 const PairHostRow = Type.Object({
   name: Type.String(),
   hardwareId: Hash,
-  hardware: Type.Array(Type.Object({ kind: Type.String(), digest: Hash })),
+  hardware: Hardware,
   admittedAt: At,
 } satisfies RowOf<PairHost>);
 
@@ -16,6 +18,18 @@ export const PairRow = Type.Object({
   leadsSince: At,
   hosts: Type.Array(PairHostRow),
 } satisfies RowOf<Pair>);
+
+export const EndedPairRow = Type.Object({
+  log: Type.String(),
+  host: Type.String(),
+  hardware: Hardware,
+  at: At,
+} satisfies RowOf<EndedPair>);
+
+export const encodeEndedPair = (ended: EndedPair): Static<typeof EndedPairRow> => ({
+  ...ended,
+  hardware: [...ended.hardware],
+});
 
 export const encodePair = (pair: Pair): Static<typeof PairRow> => ({
   ...pair,

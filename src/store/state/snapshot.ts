@@ -24,7 +24,7 @@ import type {
 import type { FeatureTerms, Terms } from "../../domain/licenses/terms.ts";
 import type { StatementChain } from "../../domain/statements/statement-chain.ts";
 import { At, Hash, MaybeAt, Seq, type RowOf } from "./basic-rows.ts";
-import { PairRow } from "./pair-rows.ts";
+import { EndedPairRow, PairRow } from "./pair-rows.ts";
 import { AppliedRulesRow, IdentityRow, RecallRow } from "./rules-rows.ts";
 import { GENESIS } from "../../platform/crypto/hash.ts";
 
@@ -244,6 +244,7 @@ export const Snapshot = Type.Object({
   ),
   /** Absent: one host serves alone. */
   pair: Type.Optional(PairRow),
+  endedPair: Type.Optional(EndedPairRow),
   /** Absent: there are no rules. */
   rules: Type.Optional(AppliedRulesRow),
   /** Absent: no reservation is recalled. */

@@ -16,7 +16,7 @@ import { recallKey } from "../../domain/rules/recall.ts";
 import type { FeatureRegistration, Registration } from "../../domain/slots/registration.ts";
 import type { Counter, State } from "../../domain/state.ts";
 import type { ChainHead } from "../journal/journal.ts";
-import { decodePair, encodePair } from "./pair-rows.ts";
+import { decodePair, encodeEndedPair, encodePair } from "./pair-rows.ts";
 import { STATE_FORMAT, type AuditLogEnd, type Snapshot } from "./snapshot.ts";
 
 /** Who took a feature's slot, in rows of older versions. */
@@ -89,6 +89,7 @@ export function encodeSnapshot(
     ),
     ...(state.openEpisodes.size > 0 && { episodes: [...state.openEpisodes.values()] }),
     ...(state.pair !== null && { pair: encodePair(state.pair) }),
+    ...(state.endedPair !== null && { endedPair: encodeEndedPair(state.endedPair) }),
     ...(state.rules !== null && { rules: state.rules }),
     ...(state.recalls.size > 0 && { recalls: [...state.recalls.values()] }),
   };
@@ -167,6 +168,7 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     );
     pool.add({ ...others, takenFrom, identity });
   }
+  state.endedPair = snapshot.endedPair ?? null;
   state.pair = snapshot.pair === undefined ? null : decodePair(snapshot.pair);
   state.rules = snapshot.rules ?? null;
   for (const recall of snapshot.recalls ?? []) state.recalls.set(recallKey(recall), recall);

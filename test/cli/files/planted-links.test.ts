@@ -50,6 +50,7 @@ const WRITERS: Record<string, (site: PreparedSite) => string[]> = {
   audit: ({ data, out }) => ["audit", "--out", out, ...data],
   backup: ({ data, out }) => ["backup", out, ...data],
   "move out": ({ data, out }) => ["move", "out", out, "--yes", ...data],
+  "pair request": ({ data, out }) => ["pair", "request", out, ...data],
   "tls client": ({ data, out }) => ["tls", "client", "--name", "ws-17", "--out", out, ...data],
   "support-bundle": ({ data, out }) => ["support-bundle", out, "--yes", ...data],
   qr: ({ data: [, folder = ""], out }) => ["qr", join(folder, "identity.jwk"), "--svg", out],

@@ -106,8 +106,11 @@ const NAMES = [
   "vendor issue",
 ];
 
-/** Tested in test/binary/audit-damage.slow.ts, where there is damage to repair and to seal. */
-const TESTED_ELSEWHERE = ["audit repair", "audit seal"];
+/**
+ * Tested in test/binary/audit-damage.slow.ts, where there is damage to repair and to seal, and in
+ * test/pair/membership.suite.ts, where there is a pair.
+ */
+const TESTED_ELSEWHERE = ["audit repair", "audit seal", "pair admit", "pair leave"];
 
 test("every command with the flag --yes has a test of its confirmation", () => {
   const confirmed = commands.filter(({ options }) => options.some(({ name }) => name === "yes"));

@@ -14,6 +14,7 @@ const SETTINGS = words(
     "backup-dir pair-log pair-log-password-file pair-host pair-url pair-takeover-seconds " +
     "on-event event-syslog events pool-full-minutes",
 );
+const PAIR = words("pair-log pair-log-password-file pair-host pair-url pair-takeover-seconds");
 const DESK = ["dir", "passphrase-file"];
 const TERMS = words(
   "product product-name license-type customer metadata slots timeout-minutes start valid-until " +
@@ -52,6 +53,11 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "move out": [...SITE, "yes", "json"],
   "move in": ["data", "config", "json"],
   "pair status": [...SITE, "json"],
+  "pair request": [...SITE, "pair-host", "json"],
+  "pair admit": [...SITE, "yes", "json"],
+  "pair join": [...SITE, ...PAIR, "json"],
+  "pair hand-over": [...SITE, "json"],
+  "pair leave": [...SITE, ...PAIR, "without-database", "yes", "json"],
   slots: [...SITE, "product", "local", "json"],
   queue: [...SITE, "product", "local", "json"],
   "queue front": [...SITE, "product", "json"],

@@ -344,7 +344,13 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
     host: random.pick(HOSTS),
     hardwareId: HARDWARE_ID,
   }),
-  LeavePair: () => ({ type: "LeavePair", peer: PEER }),
+  LeavePair: ({ random }) => ({
+    type: "LeavePair",
+    host: random.pick(HOSTS),
+    hardware: HARDWARE,
+    isWithoutLog: random.chance(0.5),
+    peer: PEER,
+  }),
   RecallReservation: ({ random }) => ({
     type: "RecallReservation",
     product: random.pick(PRODUCTS),

@@ -9,6 +9,7 @@ import {
   FolderRefused,
   FormatRefused,
   MigrationFailed,
+  PairRefused,
   RestoreUnfinished,
 } from "../../../src/store/folder/refusal.ts";
 import { LogUnavailable } from "../../../src/store/log/shared-log.ts";
@@ -19,6 +20,7 @@ test.each([
   ["AuditDamaged", "audit_damaged", true, AuditDamaged],
   ["FolderBusy", "folder_in_use", false, FolderBusy],
   ["BackupRefused", "backup_refused", false, BackupRefused],
+  ["PairRefused", "pair_refused", false, PairRefused],
   ["MigrationFailed", "migration_failed", false, MigrationFailed],
   ["DiskSpaceMissing", "storage_full", false, DiskSpaceMissing],
   ["AuditExportRefused", "export_refused", false, AuditExportRefused],

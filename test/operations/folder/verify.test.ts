@@ -54,6 +54,7 @@ describe("verify of an undamaged folder", () => {
       coveredSeq: 5,
       mark: clock.now,
       retired: null,
+      pair: null,
       segments: [6],
       auditLog: { from: 1, to: 5, files: 2, lines: 5, leftover: 0 },
       auditGaps: [],

@@ -58,7 +58,13 @@ describe("a license of two hosts", () => {
     const { alpha } = await openLicensedPair(2);
     const alone = await takeOver(alpha, { host: "alpha" });
     expect((await register(alone, "ada")).ok).toBe(false);
-    await transactOrThrow(alone.store, { type: "LeavePair", peer: "test" });
+    await transactOrThrow(alone.store, {
+      type: "LeavePair",
+      host: "alpha",
+      hardware: [],
+      isWithoutLog: true,
+      peer: "test",
+    });
     expect(await messageFrom(alone)).toBe(
       "needs_pair: the license is for the two hosts of a pair, and this host serves alone",
     );

@@ -58,6 +58,7 @@ const ADDED_FIELDS: Readonly<Record<number, (old: Old) => object>> = {
     queues: [],
     recalls: [],
     pair: null,
+    endedPair: null,
     rules: null,
     statementChains: [],
     refusals: refusals.map(([, total]) => [
