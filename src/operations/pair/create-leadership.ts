@@ -7,6 +7,7 @@ import type { HostLog } from "../../store/log/shared-log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Identity } from "../identity.ts";
 import { Leadership } from "./leadership.ts";
+import { LogTrimmer } from "./log-trimmer.ts";
 import type { PairOptions } from "./open-log.ts";
 
 const POLL_MS = 200;
@@ -21,7 +22,7 @@ export function createLeadership(
   { identity, clock }: { readonly identity: Identity; readonly clock: ApplianceClock },
 ): Leadership {
   const { hardware, hardwareId } = identity.hashHardware();
-  return new Leadership({
+  const leadership = new Leadership({
     store,
     log,
     host,
@@ -35,6 +36,8 @@ export function createLeadership(
     systemTime: wallClock,
     clock,
   });
+  leadership.addListener(new LogTrimmer({ store, log }));
+  return leadership;
 }
 
 /**
