@@ -125,7 +125,7 @@ export const JOBS: readonly Job[] = [
   slow(["operations", "store"], 30, { unaffectedBy: NOT_PERSISTENCE }),
   slow(["desk"], 30, { unaffectedBy: NOT_DESK }),
   script("clients", 85),
-  script("pair", 230),
+  script("pair", 300),
   suite("browser", "other-sites", 120, { unaffectedBy: NOT_BROWSER_ACCESS }),
   suite("browser", "page-layout", 180, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-tasks", 40, { unaffectedBy: NOT_PAGE }),

@@ -85,6 +85,19 @@ export class PostgresCluster {
     this.reload();
   }
 
+  /** Lets the server offer TLS; the files are readable for its user. */
+  offerTls(certificate: string, key: string): void {
+    const paths = {
+      certificate: join(this.#folder, "tls.crt"),
+      key: join(this.#folder, "tls.key"),
+    };
+    writeFileSync(paths.certificate, certificate);
+    writeFileSync(paths.key, key, { mode: 0o600 });
+    if (isRoot) for (const path of Object.values(paths)) chownSync(path, NOBODY, NOBODY);
+    this.configure({ ssl: "on", ssl_cert_file: paths.certificate, ssl_key_file: paths.key });
+    this.reload();
+  }
+
   startServer(): void {
     this.#run("pg_ctl", ["-w", "-l", join(this.#folder, "server.log"), "start"]);
   }

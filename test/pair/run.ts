@@ -8,6 +8,9 @@ await runSuites({
   everyRun: [
     "postgres-log",
     "log-setup",
+    "log-connection",
+    "database-standby",
+    "careless-promotion",
     "shared-files",
     "database-loss",
     "partition",

@@ -116,7 +116,7 @@ export interface HostLog extends SharedLog {
    * as over if it was not renewed since, also if the clock of the log was set back.
    */
   readonly claim: (termMs: number, lapsedTerm?: string) => Promise<LogLeader | null>;
-  /** Extends the term of this host; false: another host leads. */
+  /** Extends the term of this host; false: another one leads, or the log lost lines of this one. */
   readonly renew: (epoch: number, termMs: number) => Promise<boolean>;
   /** Ends the term of this host; for a while only `heir` may lead next. */
   readonly release: (epoch: number, heir: string | null, heirMs: number) => Promise<void>;
@@ -126,8 +126,8 @@ export interface HostLog extends SharedLog {
   readonly readHosts: () => Promise<readonly HostRow[]>;
   readonly removeHost: (host: string) => Promise<void>;
   /**
-   * Removes lines from the beginning of the log: up to `upTo`, until one is younger than `minAgeMs`,
-   * at most `limit`. Resolves to their number.
+   * Removes lines from the beginning of the log: up to `upTo`, until one is younger than
+   * `minAgeMs`, at most `limit`. Resolves to their number.
    */
   readonly trim: (upTo: number, minAgeMs: number, limit: number) => Promise<number>;
   readonly readFileVersions: () => Promise<ReadonlyMap<string, number>>;

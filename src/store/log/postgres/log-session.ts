@@ -69,6 +69,10 @@ export async function openSession(
   const certificate = url.sslrootcert === null ? null : readFileSync(url.sslrootcert, "utf8");
   const password = readPassword(address) ?? "";
   const socket = await openSocket(address, { mode: url.sslmode, certificate }, signal);
+  // The driver listens to it only later.
+  const lost = Promise.withResolvers<never>();
+  socket.once("close", () => lost.reject(new Error("the database closed the connection")));
+  lost.promise.catch(() => {});
   let isTaken = false;
   // A session ends with its connection: the next one is checked again.
   const takeSocket = async (): Promise<Socket> => {
@@ -109,9 +113,10 @@ export async function openSession(
   });
   signal.addEventListener("abort", close);
   try {
-    const [row = {}] = await sql.unsafe<Record<string, unknown>[]>(READ_SESSION);
+    const reading = sql.unsafe<Record<string, unknown>[]>(READ_SESSION);
+    const [row = {}] = await Promise.race([reading, lost.promise]);
     if (row["is_standby"] === true) throw new Error("the server is a standby");
-    if (!keepsDefaults) refuseSession(row);
+    if (!keepsDefaults) refuseSettings(row);
     return {
       sql,
       timeline: Number.parseInt(String(row["timeline"]), 16),
@@ -127,7 +132,7 @@ export async function openSession(
   }
 }
 
-function refuseSession(row: Readonly<Record<string, unknown>>): void {
+function refuseSettings(row: Readonly<Record<string, unknown>>): void {
   if (row["read_only"] !== "off") {
     throw new FolderRefused(
       "the role of the log may only read: its transactions are read-only",

@@ -45,9 +45,10 @@ const CLAIM = `
   )
   RETURNING ${LEADER_COLUMNS}`;
 
+/** A standby database that was promoted may have the leader, but not all of its lines. */
 const RENEW = `
   UPDATE berth.leader SET until = clock_timestamp() + $3::float8 * interval '1 millisecond'
-  WHERE epoch = $1::bigint AND holder = $2
+  WHERE epoch = $1::bigint AND holder = $2 AND head >= $4::bigint
   RETURNING epoch`;
 
 const RELEASE = `
@@ -92,6 +93,8 @@ export class PostgresLog implements HostLog {
   readonly #background: LogConnection;
   /** Tells this process from an earlier one of the same host, which may still have statements. */
   readonly #instance = randomId();
+  /** The last line that this process appended. */
+  #lastAppended = 0;
 
   constructor(id: string, options: PostgresLogOptions) {
     this.id = id;
@@ -109,7 +112,9 @@ export class PostgresLog implements HostLog {
     // A line contains no line feed but its last character, which the table does not have.
     const lines = texts.join("").slice(0, -1);
     const rows = await this.#writer.run(APPEND, [lastSeq, sum, epoch, host, firstSeq, prev, lines]);
-    return rows.length === texts.length;
+    if (rows.length !== texts.length) return false;
+    this.#lastAppended = lastSeq;
+    return true;
   }
 
   async readLines(after: number, limit: number): Promise<readonly LogLine[]> {
@@ -135,7 +140,8 @@ export class PostgresLog implements HostLog {
 
   async renew(epoch: number, termMs: number): Promise<boolean> {
     const { host } = this.#options;
-    return (await this.#reader.run(RENEW, [epoch, host, termMs])).length > 0;
+    const rows = await this.#reader.run(RENEW, [epoch, host, termMs, this.#lastAppended]);
+    return rows.length > 0;
   }
 
   async release(epoch: number, heir: string | null, heirMs: number): Promise<void> {
