@@ -212,7 +212,7 @@ export async function wire(
   const leadership =
     pair && opened.log ? createLeadership(pair, opened.log, store, { identity, clock }) : null;
   const sharedFiles = opened.log && new SharedFiles({ log: opened.log, key: identity.key });
-  const side = { host: pair?.host ?? null, leadership };
+  const side = { host: pair?.host ?? null, leadership, sharedFiles };
   const pairMembership = new PairMembership(store, identity, side);
   if (options.holder === "server" && leadership === null) {
     await pairMembership.refuseToServeAlone(folder);

@@ -38,6 +38,7 @@ export const HEALTHY_PAIR: PairStatus = {
   leaderUrl: "https://alpha:8443",
   problem: null,
   isLogAway: false,
+  fileProblems: new Map(),
   leadsSince: instant(0),
   hosts: [ALPHA, BETA],
   database: DATABASE,

@@ -56,6 +56,7 @@ export const SERVER_CODES = [
   "backup_same_disk",
   "pair_log_unreachable",
   "pair_cannot_follow",
+  "pair_files_differ",
   "pair_single_host",
   "pair_host_silent",
   "pair_host_behind",

@@ -21,6 +21,7 @@ export function checkPair(status: PairStatus | null, now: Instant): HealthReport
   if (status === null || status.host === null) return { findings: [], passed: [] };
   const findings = [
     ...problemFindings(status),
+    ...fileFindings(status),
     ...otherHostFindings(status),
     ...skewFindings(status),
     ...versionFindings(status),
@@ -53,6 +54,21 @@ function problemFindings({ problem, isLogAway }: PairStatus): Finding[] {
         }),
   ];
 }
+
+const FILE_TEXTS: Readonly<Record<string, string>> = {
+  access: "the tokens, users and sessions",
+  keys: "the cloud credentials",
+  settings: "the edited settings",
+};
+
+const fileFindings = ({ fileProblems }: PairStatus): Finding[] =>
+  [...fileProblems].map(([file, problem]) =>
+    createFinding("pair_files_differ", "warning", {
+      summary: `This host does not use ${FILE_TEXTS[file] ?? file} of the other host: ${problem}`,
+      remedy: "If the other host is newer, upgrade this one; else check the disk of this host",
+      subject: file,
+    }),
+  );
 
 function otherHostFindings(status: PairStatus): Finding[] {
   const other = findOtherHost(status);

@@ -3,6 +3,7 @@ import type { Instant } from "../../domain/time.ts";
 import type { DatabaseReport, HostRow } from "../../store/log/shared-log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Leadership } from "./leadership.ts";
+import type { SharedFiles } from "./shared-files.ts";
 
 /** The pair as one of its hosts knows it; null: it is not known. */
 export interface PairStatus {
@@ -16,6 +17,8 @@ export interface PairStatus {
   readonly problem: string | null;
   /** Whether that is because the log cannot be reached. */
   readonly isLogAway: boolean;
+  /** Why this host does not use a file that both hosts have, by the name of the file. */
+  readonly fileProblems: ReadonlyMap<string, string>;
   /** Since when the leader leads. */
   readonly leadsSince: Instant | null;
   readonly hosts: readonly PairHostStatus[];
@@ -39,12 +42,13 @@ export interface PairHostStatus {
 export interface PairSide {
   readonly host: string | null;
   readonly leadership: Leadership | null;
+  readonly sharedFiles?: Pick<SharedFiles, "problems"> | null;
 }
 
 /** Reads what is known without asking the log. Null: this host is alone. */
 export function readPairStatus(
   store: Pick<Store, "peek">,
-  { leadership }: PairSide,
+  { leadership, sharedFiles = null }: PairSide,
 ): PairStatus | null {
   const pair = store.peek((state) => state.pair);
   if (leadership === null) return pair && describeStoppedPair(pair);
@@ -57,6 +61,7 @@ export function readPairStatus(
     leaderUrl,
     problem,
     isLogAway: rest.isLogAway,
+    fileProblems: sharedFiles?.problems ?? new Map(),
     leadsSince: pair?.leadsSince ?? null,
     hosts: listHosts(pair, leader, rest.hosts),
     database: rest.database,
@@ -71,6 +76,7 @@ const describeStoppedPair = (pair: Pair): PairStatus => ({
   leaderUrl: null,
   problem: null,
   isLogAway: false,
+  fileProblems: new Map(),
   leadsSince: null,
   hosts: listHosts(pair, null, []),
   database: null,

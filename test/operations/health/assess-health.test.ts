@@ -422,6 +422,12 @@ const CASES: readonly Case[] = [
     { pair: { ...HEALTHY_PAIR, problem: "line 7 of the log is damaged" } },
   ],
   [
+    "pair_files_differ",
+    "warning",
+    "This host does not use the cloud credentials of the other host: ENOSPC",
+    { pair: { ...HEALTHY_PAIR, fileProblems: new Map([["keys", "ENOSPC"]]) } },
+  ],
+  [
     "pair_single_host",
     "warning",
     "The pair has one host only: no other one could take over",

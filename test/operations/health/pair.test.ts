@@ -53,6 +53,20 @@ describe("the findings of a pair", () => {
     expect(findings[0]?.summary).toContain(problem);
   });
 
+  test("name each file of the pair that this host does not use, and why", () => {
+    const fileProblems = new Map([
+      ["access", "the log's copy is damaged"],
+      ["settings", "x is no editable setting"],
+    ]);
+    const findings = findingsOf({ fileProblems });
+    expect(findings.map(({ code, summary }) => `${code}: ${summary}`)).toEqual([
+      "pair_files_differ: This host does not use the tokens, users and sessions of the other host: " +
+        "the log's copy is damaged",
+      "pair_files_differ: This host does not use the edited settings of the other host: " +
+        "x is no editable setting",
+    ]);
+  });
+
   test("say that only one host was admitted", () => {
     expect(codesOf({ hosts: [ALPHA] })).toEqual(["warning pair_single_host"]);
   });

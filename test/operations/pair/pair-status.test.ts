@@ -40,6 +40,14 @@ describe("the status of a pair", () => {
     ]);
   });
 
+  test("says which files of the pair this host does not use", async () => {
+    const { log, alpha } = await openPair();
+    const leadership = leadershipOf(log, alpha, "alpha");
+    const problems = new Map([["keys", "ENOSPC"]] as const);
+    const side = { host: "alpha", leadership, sharedFiles: { problems } };
+    expect(readPairStatus(alpha.store, side)?.fileProblems).toEqual(problems);
+  });
+
   test("joins what the hosts reported with what the state has", async () => {
     const { log, alpha } = await openPair();
     const leadership = leadershipOf(log, alpha, "alpha");
