@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { verifyLicense } from "../../src/license/license.ts";
 import type { LicenseRequest } from "../../src/license/request.ts";
+import { verifyDesk } from "../../src/desk/verify-desk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import {
   findPairWarnings,
   findSplits,
@@ -97,6 +99,19 @@ describe("issuing a license of two hosts", () => {
   });
 });
 
+describe("verifying a desk", () => {
+  test("finds a ledger line with other hosts than its license", async () => {
+    const { desk, deskFolder, alpha } = await openPairOfTwo();
+    const issued = await issueTestLicense(desk, await requestFrom(alpha), TWO);
+    expect((await verifyDesk(realDisk, deskFolder, null)).faults).toEqual([]);
+    const { hosts: _hosts, ...entry } = issued;
+    await desk.ledger.append(entry);
+    expect((await verifyDesk(realDisk, deskFolder, null)).faults).toMatchObject([
+      { problem: "differs from the license that it contains: hosts" },
+    ]);
+  });
+});
+
 /** Both halves of a pair that was split after its license was issued; each leads its own log. */
 async function splitPair() {
   const { desk, log, alpha } = await openPairOfTwo();
@@ -190,6 +205,9 @@ describe("a request of a pair whose audit log continues", () => {
     await issueTestLicense(desk, edit(await requestFrom(alpha), { epoch: 7 }), TWO);
     const request = await requestFrom(alpha);
     expect(findSplits(desk, edit(request, { epoch: 6 })).join()).toContain(
+      "its epoch went back from 7 to 6",
+    );
+    expect(await refusal(issueTestLicense(desk, edit(request, { epoch: 6 })))).toContain(
       "its epoch went back from 7 to 6",
     );
     expect(findSplits(desk, edit(request, { epoch: 6, log: "another" }))).toEqual([]);

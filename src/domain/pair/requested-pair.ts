@@ -29,8 +29,7 @@ export function findRequestedPair(
     return { name: host.name, hardwareId: id, hardware: list, head };
   });
   const isDistinct = new Set(hosts.map((host) => host.hardwareId)).size === MAX_HOSTS;
-  if (hosts.length !== MAX_HOSTS || !isDistinct)
-    return err({ code: "pair_incomplete", hosts: hosts.map(({ name }) => name) });
+  if (!isDistinct) return err({ code: "pair_incomplete", hosts: hosts.map(({ name }) => name) });
   return ok({ log: pair.log, epoch: pair.epoch, leader: pair.leader, hosts });
 }
 

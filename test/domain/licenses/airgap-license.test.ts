@@ -50,6 +50,20 @@ describe("an activation", () => {
     expect(listOpenNonces(withThree, "K", MONDAY)).toEqual(["n", "second"]);
   });
 
+  test("is neither made nor confirmed in a pair, also if it was made before", () => {
+    const host = { host: "alpha", hardwareId: HARDWARE_ID } as const;
+    const inPair = withActivation.at(MONDAY).execute({
+      type: "ChangeLeader",
+      log: "log 1",
+      epoch: 1,
+      hardware: HARDWARE,
+      ...host,
+    });
+    inPair.at(MONDAY).when(activate("m")).refuses({ code: "codes_not_for_pairs" });
+    inPair.at(MONDAY).when(confirmed(1, "n")).refuses({ code: "codes_not_for_pairs" });
+    withActivation.at(MONDAY).when(confirmed(1, "n")).records({ type: "LicenseInstalled" });
+  });
+
   test("can be confirmed for 30 days, to the millisecond", () => {
     const end = later(MONDAY, limits.activationAge);
     expect(end - MONDAY).toBe(30 * DAY);

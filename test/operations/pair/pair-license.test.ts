@@ -3,6 +3,7 @@ import type { Grant, License } from "../../../src/domain/state.ts";
 import { findProofFault } from "../../../src/license/proof.ts";
 import type { Vendor } from "../../../src/license/trust.ts";
 import { messageOf } from "../../../src/faults/catalog.ts";
+import { METRICS } from "../../../src/operations/metrics/catalogue.ts";
 import { Identity } from "../../../src/operations/identity.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { issueTestLicense } from "../../support/desk-and-site.ts";
@@ -39,6 +40,11 @@ const editSecondHost: Edit = (grant) => ({
 const addThirdHost: Edit = (grant) => ({ ...grant, hosts: [...(grant.hosts ?? []), OTHER_HOST] });
 const removeHosts: Edit = ({ hosts: _hosts, ...grant }) => grant;
 
+/** The metric that says whether the license is valid. */
+const validityIn = ({ operations }: OpenHost): unknown =>
+  operations.metrics.read().find(({ metric }) => metric === METRICS.licenseValid)?.samples[0]
+    ?.value;
+
 const messageFrom = async (host: OpenHost): Promise<string> => {
   const answer = await register(host, "eve");
   return answer.ok ? "granted" : `${answer.fault.code}: ${messageOf(answer.fault)}`;
@@ -48,6 +54,7 @@ describe("a license of two hosts", () => {
   test("serves on both hosts of the pair, one after the other", async () => {
     const { log, alpha } = await openLicensedPair(2);
     expect((await register(alpha, "ada")).ok).toBe(true);
+    expect(validityIn(alpha)).toBe(1);
     const beta = await takeOver(alpha, { log, host: "beta" });
     expect((await register(beta, "bob")).ok).toBe(true);
     // The slots are those of one license: both hosts together grant two.
@@ -58,6 +65,7 @@ describe("a license of two hosts", () => {
     const { alpha } = await openLicensedPair(2);
     const alone = await takeOver(alpha, { host: "alpha" });
     expect((await register(alone, "ada")).ok).toBe(false);
+    expect(validityIn(alone)).toBe(0);
     await transactOrThrow(alone.store, {
       type: "LeavePair",
       host: "alpha",
