@@ -1,4 +1,5 @@
 import { runLeftoverScenario } from "./leftover-scenario.ts";
+import { runPairScenario } from "./pair/pair-scenario.ts";
 import { SimulationRun } from "./simulation-run.ts";
 import { ProcessKilledError } from "./simulated-process.ts";
 import { SimulationViolation, type SimulationFigures, type SimulationPromise } from "./promises.ts";
@@ -22,6 +23,7 @@ export async function runSeed(seed: number, operations: number): Promise<Simulat
   try {
     await run.run(operations);
     await runLeftoverScenario(seed);
+    await runPairScenario(seed);
   } catch (error) {
     const promise = error instanceof SimulationViolation ? error.promise : "answers";
     const found = error instanceof SimulationViolation ? error.message : errorText(error);

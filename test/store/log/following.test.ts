@@ -179,6 +179,7 @@ describe("a host that reads a line that it cannot apply", () => {
     log.leader = { ...log.leader, ...end };
     await appendForeignLine(log, beta, [...events, NEWER_EVENT]);
     await refuse(pair, "SlotLent");
+    expect(beta.store.status().followProblem?.hint).toContain("newer version");
     expect(beta.store.peek(dumpStateSorted)).toEqual(before);
   });
 
