@@ -12,6 +12,7 @@ await runSuites({
     "page-reports",
     "page-health",
     "page-connection",
+    "page-pair",
     "page-slots",
     "page-queue",
     "page-rules",

@@ -133,7 +133,7 @@ export class PostgresCluster {
 }
 
 /** A port that was free a moment ago. */
-function findFreePort(): number {
+export function findFreePort(): number {
   const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   const { port } = listener;
   listener.stop(true);

@@ -16,5 +16,6 @@ await runSuites({
     "partition",
     "faults",
     "membership",
+    "insight",
   ],
 });

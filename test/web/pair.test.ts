@@ -22,7 +22,7 @@ describe("the figures of a host", () => {
     ["standby", null, "not known"],
     ["standby", 0, "up to date"],
     ["standby", 7, "7 lines"],
-    ["leader", 7, ""],
+    ["leader", 7, "up to date"],
   ] as const)("show a host that is %s and lacks %p lines as %p", (role, lines, text) => {
     expect(describeBehind({ role, lines_behind: lines })).toBe(text);
   });

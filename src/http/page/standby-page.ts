@@ -6,9 +6,6 @@ export const STANDBY_PAGE_HEADERS = {
   "content-security-policy": "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
 };
 
-/** The browser tries again: this host may lead soon. */
-const RETRY_SECONDS = 5;
-
 /**
  * A refusal for a person: who opens the page of a host that does not lead must find the leader.
  * Null: the fault is another one, or a program sent the request.
@@ -30,14 +27,13 @@ function render(fault: Extract<AnyFault, { code: "standby" | "log_unavailable" }
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="refresh" content="${RETRY_SECONDS}">
 <title>Berth: ${title}</title>
 </head>
 <body>
 <main>
 <h1>${title}</h1>
 ${isStandby ? describeLeader(leader, url) : "<p>The database of the pair cannot be reached from this host.</p>"}
-<p>This page tries again every ${RETRY_SECONDS} seconds.</p>
+<p>Reload this page when this host leads again.</p>
 </main>
 </body>
 </html>

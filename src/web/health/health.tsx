@@ -24,6 +24,7 @@ export function Health() {
     <>
       <h2>{health.title}</h2>
       <FullCheck checkedAt={status.checked_at} />
+      <PairCard />
       {!findings.some(needsAttention) && <p class="no-attention">{health.healthy}</p>}
       {SEVERITIES.map((severity) => (
         <FindingGroup
@@ -32,7 +33,6 @@ export function Health() {
           findings={findings.filter((finding) => finding.severity === severity)}
         />
       ))}
-      <PairCard />
       <PassedChecks status={status} />
     </>
   );

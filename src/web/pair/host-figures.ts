@@ -17,7 +17,7 @@ interface HostLines {
 
 /** The leader writes the log: it is never behind. */
 export function describeBehind({ role, lines_behind: lines }: HostLines): string {
-  if (role === "leader") return "";
+  if (role === "leader") return texts.upToDate;
   if (lines === null) return texts.unknown;
   return lines === 0 ? texts.upToDate : texts.lines(formatNumber(lines));
 }

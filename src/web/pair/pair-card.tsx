@@ -1,5 +1,5 @@
 import type { PairReply } from "../../http/reply/pair.ts";
-import { admin, ApiError, fetchResponse, unwrapReply } from "../api.ts";
+import { admin, ApiError, unwrapReply } from "../api.ts";
 import { CliCommands } from "../parts/cli-commands.tsx";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { Facts } from "../parts/facts.tsx";
@@ -47,7 +47,7 @@ function Hosts() {
 function describeDatabase({ database }: Pair): string {
   if (database === null) return texts.databaseUnknown;
   const { version, server, replication } = database;
-  return `${version}, ${server}: ${texts.replication[replication]}`;
+  return `PostgreSQL ${version}, ${server}: ${texts.replication[replication]}`;
 }
 
 function HostTable({ pair }: { pair: Pair }) {
@@ -86,11 +86,7 @@ function HostTable({ pair }: { pair: Pair }) {
 /** The reply may already come from a host on standby: then the other one leads. */
 async function handOver(): Promise<void> {
   try {
-    await fetchResponse("/api/admin/v1/pair/hand-over", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: "{}",
-    });
+    await unwrapReply(admin.pair["hand-over"].post({}));
   } catch (error) {
     if (!(error instanceof ApiError && error.code === "standby")) throw error;
   }

@@ -1,0 +1,95 @@
+// Two hosts of a pair as servers of the executable, each with an address that clients know.
+import { join } from "node:path";
+import { runBinary, startBinary, type ServerProcess } from "../support/binary.ts";
+import { atEnd, makeTempFolder } from "../support/suite-harness.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { formPair } from "./form-pair.ts";
+import { findFreePort, type PostgresCluster } from "./postgres-cluster.ts";
+
+/** Both hosts are on one machine, with one hardware. */
+const IDENTITY = "machine-of-the-suite";
+/** The shortest that a busy machine keeps to. */
+const TAKEOVER_SECONDS = "3";
+
+export class RunningHost {
+  readonly folder = join(makeTempFolder(), "site");
+  readonly name: string;
+  readonly #port = findFreePort();
+  readonly #databaseUrl: string;
+  #server: ServerProcess | null = null;
+
+  constructor(name: string, databaseUrl: string) {
+    this.name = name;
+    this.#databaseUrl = databaseUrl;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  get site() {
+    if (this.#server === null) throw new Error(`${this.name} is not started`);
+    return { ...this.#server, folder: this.folder };
+  }
+
+  /** Of every command on this host. */
+  get flags(): string[] {
+    return ["--data", this.folder, "--identity", IDENTITY];
+  }
+
+  get pairFlags(): string[] {
+    const names = ["--pair-log", this.#databaseUrl, "--pair-host", this.name];
+    return [...names, "--pair-url", this.url, "--pair-takeover-seconds", TAKEOVER_SECONDS];
+  }
+
+  async start(): Promise<void> {
+    const listen = ["--listen", `127.0.0.1:${this.#port}`, "--site-name", "Plant 4"];
+    const server = await startBinary("serve", ...this.flags, ...listen, ...this.pairFlags);
+    atEnd(() => void server.kill());
+    this.#server = server;
+  }
+
+  async kill(): Promise<void> {
+    await this.#server?.kill();
+  }
+
+  async run(...words: string[]): Promise<string> {
+    const { code, stdout, stderr } = await runBinary([...words, ...this.flags]);
+    if (code !== 0) throw new Error(`${words.join(" ")}: ${stderr}`);
+    return stdout;
+  }
+
+  /** 200: it leads. */
+  async health(): Promise<number> {
+    return (await fetch(`${this.url}/api/v4/health`)).status;
+  }
+
+  waitUntilLeading(): Promise<void> {
+    return waitUntil(async () => (await this.health()) === 200, `${this.name} leads`, {
+      maxPause: 100,
+    });
+  }
+}
+
+/** The first one leads. */
+export async function startPair({
+  url,
+}: Pick<PostgresCluster, "url">): Promise<[RunningHost, RunningHost]> {
+  const [alpha, beta] = [new RunningHost("alpha", url), new RunningHost("beta", url)];
+  await formPair({
+    folders: [alpha.folder, beta.folder],
+    names: [alpha.name, beta.name],
+    identity: IDENTITY,
+    databaseUrl: url,
+    terms: { product: "CAD", slots: 5 },
+  });
+  await alpha.start();
+  await alpha.waitUntilLeading();
+  await beta.start();
+  return [alpha, beta];
+}
+
+export async function handOverTo(host: RunningHost, other: RunningHost): Promise<void> {
+  if ((await host.health()) !== 200) await other.run("pair", "hand-over");
+  await host.waitUntilLeading();
+}
