@@ -122,6 +122,7 @@ export const JOBS: readonly Job[] = [
   slow(["bench", "binary", "cli", "http", "model", "platform"], 330),
   slow(["usage"], 150),
   slow(["domain", "sharing"], 200),
+  slow(["election"], 90),
   slow(["operations", "store"], 30, { unaffectedBy: NOT_PERSISTENCE }),
   slow(["desk"], 30, { unaffectedBy: NOT_DESK }),
   script("clients", 85),

@@ -15,7 +15,7 @@ import {
 /** What happens to the next append: it is lost, or it happens and its answer is lost. */
 export type AppendFault = "lost" | "answer lost";
 
-type Leader = Omit<LogLeader, "remainingMs" | "term">;
+type Leader = Omit<LogLeader, "remainingMs" | "isOwn" | "term" | "termMs">;
 
 /** What both hosts share. */
 export class SimulatedLog {
@@ -26,6 +26,7 @@ export class SimulatedLog {
   heirUntil = 0;
   /** How often a term began or was renewed. */
   terms = 0;
+  termMs = 0;
   now = 0;
   fault: AppendFault | null = null;
   /** The process that leads. */
@@ -72,10 +73,15 @@ export class SimulatedHostLog implements HostLog {
   }
 
   #viewLeader(): LogLeader {
-    const { leader, until, heirUntil, now } = this.#log;
-    const heir = now < heirUntil ? leader.heir : null;
-    const term = `term ${this.#log.terms}`;
-    return { ...leader, heir, term, remainingMs: Math.max(0, until - now) };
+    const { leader, until, heirUntil, now, instance, termMs, terms } = this.#log;
+    return {
+      ...leader,
+      heir: now < heirUntil ? leader.heir : null,
+      isOwn: leader.holder === this.#host && instance === this.#instance,
+      term: `term ${terms}`,
+      termMs,
+      remainingMs: Math.max(0, until - now),
+    };
   }
 
   async readLines(after: number, limit: number): Promise<readonly LogLine[]> {
@@ -94,17 +100,15 @@ export class SimulatedHostLog implements HostLog {
     return isAppended;
   }
 
-  async claim(termMs: number, lapsedTerm?: string): Promise<LogLeader | null> {
+  async claim(termMs: number, endedTerm?: string): Promise<LogLeader | null> {
     const log = this.#log;
-    const { holder, epoch } = log.leader;
-    const { heir, remainingMs, term } = this.#viewLeader();
-    const isOver = holder === null || remainingMs === 0 || term === lapsedTerm;
-    const isFree = isOver && (heir === null || heir === this.#host);
-    const isOwn = holder === this.#host && log.instance === this.#instance;
-    if (!isOwn && !isFree) return null;
+    const { epoch, heir, remainingMs, term, isOwn } = this.#viewLeader();
+    const isOver = endedTerm === undefined ? isOwn || remainingMs === 0 : endedTerm === term;
+    if (!isOver || (heir !== null && heir !== this.#host)) return null;
     log.instance = this.#instance;
     log.leader = { ...log.leader, holder: this.#host, epoch: epoch + 1, heir: null };
     log.until = log.now + termMs;
+    log.termMs = termMs;
     log.terms += 1;
     return this.#viewLeader();
   }
@@ -112,6 +116,7 @@ export class SimulatedHostLog implements HostLog {
   async renew(epoch: number, termMs: number): Promise<boolean> {
     if (!this.#isLeading(epoch)) return false;
     this.#log.until = this.#log.now + termMs;
+    this.#log.termMs = termMs;
     this.#log.terms += 1;
     return true;
   }

@@ -32,7 +32,7 @@ export class Leadership {
   readonly #sleep: typeof Bun.sleep;
   readonly #progress = new RecentProgress();
   readonly #term: Term;
-  readonly #observed: ObservedTerm;
+  readonly #observed = new ObservedTerm();
   readonly #listeners = new LeadershipListeners();
   #role: Role = UNKNOWN_LEADER;
   #row: LogLeader | null = null;
@@ -54,7 +54,6 @@ export class Leadership {
     this.#sleep = options.sleep ?? Bun.sleep;
     const { bootMs, termMs } = options;
     this.#term = new Term({ termMs, bootMs, onLapse: () => this.checkTerm() });
-    this.#observed = new ObservedTerm(termMs);
     this.#reports = new HostReports(options);
   }
 
@@ -195,19 +194,18 @@ export class Leadership {
     if (!this.#mayClaim(row)) return;
     const isStart = !this.#hasSeenLeader;
     const sentAt = bootMs();
-    const hasLapsed = this.#observed.hasLapsed(sentAt);
-    const claimed = await shared.claim(termMs, hasLapsed ? row.term : undefined);
+    const claimed = await shared.claim(termMs, row.term);
     this.#hasSeenLeader = true;
     if (claimed === null) return;
     this.#options.clock?.lead(isStart);
     await this.#lead(claimed.epoch, sentAt);
   }
 
-  #mayClaim({ holder, heir }: LogLeader): boolean {
+  #mayClaim({ holder, isOwn, heir }: LogLeader): boolean {
     const { host, store, bootMs } = this.#options;
     if (this.#isStopped || bootMs() < this.#claimsFrom) return false;
-    // A term of this host is of this process, after an unknown outcome, or of one that is gone.
-    const isOver = holder === null || holder === host || this.#observed.hasLapsed(bootMs());
+    // It may be a term of this process, if the outcome of a write or of a claim is not known.
+    const isOver = holder === null || isOwn || this.#observed.hasLapsed(bootMs());
     if (!isOver || (heir !== null && heir !== host)) return false;
     const { fault } = store.status();
     if (fault !== null && !CAN_LEAD_AFTER.has(fault.code)) return false;

@@ -57,20 +57,14 @@ export class Term {
  * log may jump, for example when another database server takes over; this one does not.
  */
 export class ObservedTerm {
-  readonly #termMs: number;
   #term: string | null = null;
   #lapsesAt = -Infinity;
 
-  constructor(termMs: number) {
-    this.#termMs = termMs;
-  }
-
   /** Was read from the log, and is known here at `receivedAt`. */
-  note({ term, remainingMs }: Pick<LogLeader, "term" | "remainingMs">, receivedAt: number): void {
+  note({ term, termMs }: Pick<LogLeader, "term" | "termMs">, receivedAt: number): void {
     if (term === this.#term) return;
     this.#term = term;
-    // Another host may have a longer term.
-    this.#lapsesAt = receivedAt + Math.max(this.#termMs, remainingMs);
+    this.#lapsesAt = receivedAt + termMs;
   }
 
   /** Whether the leader that had it certainly answers no more. */

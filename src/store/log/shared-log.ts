@@ -16,8 +16,12 @@ export interface LogLeader extends LogEnd {
   readonly url: string | null;
   /** How long its term still lasts, by the clock of the log; 0: it has ended. */
   readonly remainingMs: number;
+  /** Whether this very process has it, and not an earlier one of the same host. */
+  readonly isOwn: boolean;
   /** Names the term: it changes with each renewal. */
   readonly term: string;
+  /** How long it lasts after a renewal. */
+  readonly termMs: number;
   /** The only host that may lead next, as long as the term lasts; null: any. */
   readonly heir: string | null;
 }
@@ -112,10 +116,11 @@ export interface DatabaseReport {
 export interface HostLog extends SharedLog {
   /**
    * Makes this process the leader if no other one's term lasts; null: another one leads, which may
-   * be an earlier process of the same host. `lapsedTerm` is one that this host saw lapse: it counts
-   * as over if it was not renewed since, also if the clock of the log was set back.
+   * be an earlier process of the same host. `endedTerm` is one that is known to be over: only if the
+   * log still has that one, this process leads, whatever the clock of the log says. Without it, the
+   * clock of the log decides.
    */
-  readonly claim: (termMs: number, lapsedTerm?: string) => Promise<LogLeader | null>;
+  readonly claim: (termMs: number, endedTerm?: string) => Promise<LogLeader | null>;
   /** Extends the term of this host; false: another one leads, or the log lost lines of this one. */
   readonly renew: (epoch: number, termMs: number) => Promise<boolean>;
   /** Ends the term of this host; for a while only `heir` may lead next. */

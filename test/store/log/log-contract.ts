@@ -111,18 +111,24 @@ export function testLogContract(name: string, makeLog: MakeLog): void {
       expect(await alpha.append(epoch, batchAfter(BASE, "a"))).toBe(false);
     });
 
-    test("lets another host end a term that was not renewed since it was read", async () => {
+    test("lets another host end a term only if it was not renewed since it was read", async () => {
       const { alpha, beta } = await makeLog(BASE);
       const epoch = await epochOf(alpha);
       const { term } = await beta.readLeader();
       await alpha.renew(epoch, LONG);
       expect(await beta.claim(LONG, term)).toBeNull();
+      expect(await alpha.readLeader()).toMatchObject({ isOwn: true });
       const renewed = await beta.readLeader();
+      expect(renewed.isOwn).toBe(false);
+      expect(renewed.termMs).toBe(LONG);
       expect(renewed.term).not.toBe(term);
       expect(await beta.claim(LONG, renewed.term)).toMatchObject({
         epoch: epoch + 1,
         holder: "beta",
       });
+      // However late a claim arrives, and whatever the clock of the log says then.
+      await beta.renew(epoch + 1, 0);
+      expect(await alpha.claim(LONG, renewed.term)).toBeNull();
     });
 
     test("lets a restarted process lead at once after its predecessor released", async () => {

@@ -29,7 +29,7 @@ const READ_LINES = `
   SELECT seq, epoch, line FROM berth.journal WHERE seq > $1::bigint ORDER BY seq LIMIT $2::int`;
 
 const LEADER_COLUMNS = `
-  epoch, holder, url, head, sum, extract(epoch FROM until)::text AS term,
+  epoch, holder, instance, url, head, sum, extract(epoch FROM until)::text AS term, term_ms,
   CASE WHEN heir_until > clock_timestamp() THEN heir END AS heir,
   greatest(0, extract(epoch FROM until - clock_timestamp()) * 1000)::float8 AS remaining`;
 
@@ -38,16 +38,17 @@ const READ_LEADER = `SELECT ${LEADER_COLUMNS} FROM berth.leader`;
 const CLAIM = `
   UPDATE berth.leader
   SET epoch = epoch + 1, holder = $1, instance = $4, url = $2, heir = NULL, heir_until = NULL,
-    until = clock_timestamp() + $3::float8 * interval '1 millisecond'
-  WHERE (holder = $1 AND instance = $4) OR (
-    (holder IS NULL OR until < clock_timestamp() OR extract(epoch FROM until) = $5::numeric)
-    AND (heir = $1 OR heir IS NULL OR heir_until < clock_timestamp())
+    until = clock_timestamp() + $3::float8 * interval '1 millisecond', term_ms = $3::float8
+  WHERE (heir = $1 OR heir IS NULL OR heir_until < clock_timestamp()) AND (
+    extract(epoch FROM until) = $5::numeric
+    OR ($5::numeric IS NULL AND (until < clock_timestamp() OR (holder = $1 AND instance = $4)))
   )
   RETURNING ${LEADER_COLUMNS}`;
 
 /** A standby database that was promoted may have the leader, but not all of its lines. */
 const RENEW = `
-  UPDATE berth.leader SET until = clock_timestamp() + $3::float8 * interval '1 millisecond'
+  UPDATE berth.leader
+  SET until = clock_timestamp() + $3::float8 * interval '1 millisecond', term_ms = $3::float8
   WHERE epoch = $1::bigint AND holder = $2 AND head >= $4::bigint
   RETURNING epoch`;
 
@@ -128,14 +129,14 @@ export class PostgresLog implements HostLog {
 
   async readLeader(): Promise<LogLeader> {
     const [row] = await this.#reader.run(READ_LEADER);
-    return toLeader(row);
+    return this.#toLeader(row);
   }
 
-  async claim(termMs: number, lapsedTerm?: string): Promise<LogLeader | null> {
+  async claim(termMs: number, endedTerm?: string): Promise<LogLeader | null> {
     const { host, clientUrl } = this.#options;
-    const parameters = [host, clientUrl, termMs, this.#instance, lapsedTerm ?? null];
+    const parameters = [host, clientUrl, termMs, this.#instance, endedTerm ?? null];
     const [row] = await this.#reader.run(CLAIM, parameters);
-    return row === undefined ? null : toLeader(row);
+    return row === undefined ? null : this.#toLeader(row);
   }
 
   async renew(epoch: number, termMs: number): Promise<boolean> {
@@ -185,19 +186,21 @@ export class PostgresLog implements HostLog {
   async close(): Promise<void> {
     for (const connection of [this.#writer, this.#reader, this.#background]) connection.close();
   }
-}
 
-function toLeader(row: Row | undefined): LogLeader {
-  if (row === undefined) throw new Error("the log has no row for its leader");
-  const { epoch, holder, url, head, sum, heir, remaining, term } = row;
-  return {
-    epoch: Number(epoch),
-    holder: toText(holder),
-    url: toText(url),
-    seq: Number(head),
-    sum: String(sum),
-    heir: toText(heir),
-    remainingMs: Number(remaining),
-    term: String(term),
-  };
+  #toLeader(row: Row | undefined): LogLeader {
+    if (row === undefined) throw new Error("the log has no row for its leader");
+    const { epoch, holder, url, head, sum, heir, remaining } = row;
+    return {
+      epoch: Number(epoch),
+      holder: toText(holder),
+      url: toText(url),
+      seq: Number(head),
+      sum: String(sum),
+      heir: toText(heir),
+      remainingMs: Number(remaining),
+      isOwn: row["instance"] === this.#instance,
+      term: String(row["term"]),
+      termMs: Number(row["term_ms"]),
+    };
+  }
 }

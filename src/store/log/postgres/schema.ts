@@ -26,6 +26,7 @@ const CREATE = `
     instance text,
     url text,
     until timestamptz NOT NULL,
+    term_ms double precision NOT NULL DEFAULT 0,
     heir text,
     heir_until timestamptz,
     head bigint NOT NULL,
