@@ -10,8 +10,8 @@ export interface FaultContext {
   readonly random: () => number;
   /** Resolves when a change was acknowledged that was sent from now on. */
   readonly waitForChange: () => Promise<void>;
-  /** Sends a change to this host, which must refuse it. */
-  readonly expectRefusedWrite: (member: Member) => Promise<void>;
+  /** Sends a change and reads to a suspended host, which must refuse them when it is resumed. */
+  readonly resumeAndExpectRefusals: (member: Member) => Promise<void>;
   /** Sets the system clock of a host to the true time plus an offset. */
   readonly setClock: (member: Member, offsetMs: number) => void;
 }
@@ -21,6 +21,8 @@ interface FaultKind {
   /** How often it is chosen. */
   readonly share: number;
   readonly changesClock?: boolean;
+  /** The other host leads afterwards, if it can. */
+  readonly isTakeover?: boolean;
   readonly run: (context: FaultContext) => Promise<void>;
 }
 
@@ -31,12 +33,11 @@ const waitInTerm = ({ system, random }: FaultContext, least: number, most: numbe
   Bun.sleep(system.termMs * (least + random() * (most - least)));
 
 async function suspendLeader(context: FaultContext): Promise<void> {
-  const { leader, waitForChange, expectRefusedWrite } = context;
+  const { leader, waitForChange, resumeAndExpectRefusals } = context;
   leader.host.suspend();
   await waitInTerm(context, 1.5, 2.5);
   await waitForChange();
-  leader.host.resume();
-  await expectRefusedWrite(leader);
+  await resumeAndExpectRefusals(leader);
 }
 
 async function breakDatabaseLink(
@@ -70,6 +71,7 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   {
     name: "leader killed",
     share: 20,
+    isTakeover: true,
     async run({ system, leader, waitForChange, random }) {
       leader.host.kill();
       await leader.host.waitForExit();
@@ -88,6 +90,7 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   {
     name: "both hosts killed",
     share: 6,
+    isTakeover: true,
     async run({ system, leader, standby }) {
       leader.host.kill();
       standby.host.kill();
@@ -95,7 +98,7 @@ export const FAULT_KINDS: readonly FaultKind[] = [
       await system.waitUntilReady();
     },
   },
-  { name: "leader suspended", share: 20, run: suspendLeader },
+  { name: "leader suspended", share: 20, isTakeover: true, run: suspendLeader },
   {
     name: "leader suspended shortly",
     share: 6,
@@ -117,16 +120,19 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   {
     name: "leader without database: packets lost",
     share: 16,
+    isTakeover: true,
     run: (context) => breakDatabaseLink(context, context.leader, "frozen"),
   },
   {
     name: "leader without database: connections closed",
     share: 10,
+    isTakeover: true,
     run: (context) => breakDatabaseLink(context, context.leader, "cut"),
   },
   {
     name: "leader without answers of the database",
     share: 14,
+    isTakeover: true,
     run: (context) => breakDatabaseLink(context, context.leader, "mute"),
   },
   {
@@ -157,6 +163,7 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   {
     name: "leader stopped",
     share: 12,
+    isTakeover: true,
     async run({ leader, waitForChange }) {
       leader.host.terminate();
       await waitForChange();
@@ -195,6 +202,7 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   {
     name: "database failed over, and leader killed",
     share: 8,
+    isTakeover: true,
     async run(context) {
       context.leader.host.kill();
       await failOver(context, "stops");
@@ -214,6 +222,7 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   {
     name: "clock of the standby jumps, and leader killed",
     share: 10,
+    isTakeover: true,
     changesClock: true,
     async run(context) {
       jumpClock(context, context.standby);

@@ -6,7 +6,7 @@ import { isOrderOfLeaders } from "./answers.ts";
 import { callHost } from "./calls.ts";
 import type { FAULT_KINDS, FaultContext } from "./fault-kinds.ts";
 import { PairClient } from "./pair-client.ts";
-import { PairRecord } from "./pair-record.ts";
+import { LICENSE, PairRecord } from "./pair-record.ts";
 import { SLOTS, type Member, type PairSystem } from "./pair-system.ts";
 import type { FaultResults } from "./results.ts";
 
@@ -17,6 +17,8 @@ const PROBE_MS = 10;
 const RECOVERY_PATIENCE = 120_000;
 /** Load before a fault, in milliseconds. */
 const LOAD_MS = 200;
+/** Until a call that was sent has reached the socket of a host. */
+const DELIVERY_MS = 50;
 
 type Fault = (typeof FAULT_KINDS)[number];
 
@@ -72,7 +74,7 @@ export class FaultRun {
       standby: this.#system.otherThan(leader),
       random: this.#random,
       waitForChange: () => this.#waitForChange(),
-      expectRefusedWrite: (member) => this.#expectRefusedWrite(member),
+      resumeAndExpectRefusals: (member) => this.#resumeAndExpectRefusals(member),
       setClock: this.#setClock,
     });
     await this.#system.waitUntilReady();
@@ -144,21 +146,28 @@ export class FaultRun {
     });
   }
 
-  async #expectRefusedWrite({ address }: Member): Promise<void> {
+  /** The other host leads: nothing that was sent to this one since then may be answered. */
+  async #resumeAndExpectRefusals({ host, address }: Member): Promise<void> {
     this.#writeCount += 1;
     this.#results.counts.oldLeaderWrites += 1;
     const body = { product: PRODUCT, user: `late-${this.#writeCount}` };
-    const call = { path: "/api/v4/register", body, timeoutMs: RECOVERY_PATIENCE };
-    const answer = await callHost(address, call);
-    if (answer?.status === 503) return;
-    // On a busy machine it may have become the leader again before it read the call.
+    const write = { path: "/api/v4/register", body, timeoutMs: RECOVERY_PATIENCE };
+    const read = { path: LICENSE, body: null, timeoutMs: RECOVERY_PATIENCE };
+    const calls = [write, read, read, read].map((call) => callHost(address, call));
+    // They wait in its sockets, and are the first that it reads.
+    await Bun.sleep(DELIVERY_MS);
+    host.resume();
+    const answers = await Promise.all(calls);
+    const wrong = answers.filter((answer) => answer?.status !== 503);
+    if (wrong.length === 0) return;
+    // On a busy machine it may have become the leader again before it read the calls.
     const last = (await this.#system.readLeaders(this.#lastEpoch)).at(-1);
     if (last?.host === address.name)
-      await callHost(address, { ...call, path: "/api/v4/unregister" });
+      await callHost(address, { ...write, path: "/api/v4/unregister" });
     else
       this.#results.recordViolation(
         "oldLeader",
-        `${address.name} answered ${JSON.stringify(answer)}, and ${last?.host} leads`,
+        `${address.name} answered ${JSON.stringify(wrong)}, and ${last?.host} leads`,
       );
   }
 

@@ -12,7 +12,7 @@ import { FAULT_PROMISES, FaultResults } from "./results.ts";
 
 const FAULTS = Number(process.env["PAIR_FAULTS"] ?? chooseSize(20, 190, 8));
 /** With the term of the default settings. */
-const LONG_FAULTS = chooseSize(0, 10);
+const LONG_FAULTS = Number(process.env["PAIR_LONG_FAULTS"] ?? chooseSize(0, 10));
 const SHORT_TERM = 1;
 const LONG_TERM = 10;
 /** Four times what is promised: only a pair that does not recover, not a busy machine. */
@@ -29,11 +29,14 @@ const shuffle = <T>(items: readonly T[]): T[] =>
     .map(({ item }) => item);
 
 /** In a large run each fault as often as its share says; in a small one each at most once. */
-function chooseFaults(count: number): (typeof FAULT_KINDS)[number][] {
+function chooseFaults(count: number, termSeconds: number): (typeof FAULT_KINDS)[number][] {
   const { PAIR_FAULT: only } = process.env;
   const kinds = FAULT_KINDS.filter(
-    ({ name, changesClock = false }) =>
-      (only === undefined || name.includes(only)) && (clocks !== null || !changesClock),
+    ({ name, changesClock = false, isTakeover = false }) =>
+      (only === undefined || name.includes(only)) &&
+      (clocks !== null || !changesClock) &&
+      // The long ones are for the time of a takeover.
+      (termSeconds === SHORT_TERM || isTakeover),
   );
   const all = count <= kinds.length ? kinds : kinds.flatMap((kind) => Array(kind.share).fill(kind));
   const chosen: (typeof FAULT_KINDS)[number][] = [];
@@ -51,7 +54,7 @@ async function runFaults(count: number, termSeconds: number): Promise<void> {
   const run = new FaultRun(system, results, random, ({ host: { name } }, offsetMs) =>
     clocks?.set(name, offsetMs),
   );
-  for (const [index, fault] of chooseFaults(count).entries()) {
+  for (const [index, fault] of chooseFaults(count, termSeconds).entries()) {
     results.context = `seed ${seed}, term ${termSeconds} s, fault ${index + 1}: ${fault.name}`;
     if (process.env["PAIR_VERBOSE"] !== undefined) console.log(results.context);
     if (!(await run.run(fault)) || results.hasViolations) break;

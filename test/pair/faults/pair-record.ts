@@ -12,7 +12,7 @@ import { callHost, isAnswered, type CallAnswer, type HostAddress } from "./calls
 import type { FaultResults } from "./results.ts";
 
 const REGISTRATIONS = "/api/admin/v1/registrations";
-const LICENSE = `/api/v4/license?product=${PRODUCT}`;
+export const LICENSE = `/api/v4/license?product=${PRODUCT}`;
 /** For a read of everything, when no client calls. */
 const READ_TIMEOUT = 20_000;
 

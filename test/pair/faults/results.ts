@@ -97,7 +97,7 @@ export const FAULT_PROMISES: Readonly<Record<FaultPromise, string>> = {
   answers: "every answer agrees with the changes answered before it",
   overLent: "no more slots are held at once than the license has",
   oneHost: "no host answers after the other one began to lead",
-  oldLeader: "a resumed leader refuses its first write",
+  oldLeader: "a resumed leader refuses its first write and its first reads",
   recovery: "the pair recovers by itself after each fault",
   journals: "both hosts have the journal of the database, and berth verify accepts both folders",
 };
