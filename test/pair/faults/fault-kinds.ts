@@ -12,6 +12,8 @@ export interface FaultContext {
   readonly waitForChange: () => Promise<void>;
   /** Sends a change and reads to a suspended host, which must refuse them when it is resumed. */
   readonly resumeAndExpectRefusals: (member: Member) => Promise<void>;
+  /** Resolves when the leader has given the leadership to the other host. */
+  readonly waitForHandOver: (leader: Member) => Promise<void>;
   /** Sets the system clock of a host to the true time plus an offset. */
   readonly setClock: (member: Member, offsetMs: number) => void;
 }
@@ -137,13 +139,13 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   },
   {
     name: "standby without database",
-    share: 6,
+    share: 4,
     run: (context) =>
       breakDatabaseLink(context, context.standby, context.random() < 0.5 ? "cut" : "frozen"),
   },
   {
     name: "slow database",
-    share: 6,
+    share: 4,
     async run(context) {
       const { system, leader, random } = context;
       system.setDatabaseDelay(leader, system.termMs * (0.05 + random() * 0.15));
@@ -162,12 +164,20 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   },
   {
     name: "leader stopped",
-    share: 12,
+    share: 6,
     isTakeover: true,
     async run({ leader, waitForChange }) {
       leader.host.terminate();
       await waitForChange();
       await leader.host.waitForExit();
+    },
+  },
+  {
+    name: "leadership handed over",
+    share: 10,
+    isTakeover: true,
+    async run({ leader, waitForHandOver }) {
+      await waitForHandOver(leader);
     },
   },
   {

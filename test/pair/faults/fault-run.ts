@@ -17,6 +17,8 @@ const PROBE_MS = 10;
 const RECOVERY_PATIENCE = 120_000;
 /** Load before a fault, in milliseconds. */
 const LOAD_MS = 200;
+/** The faults after which the other host leads without waiting for the end of a term. */
+const HAND_OVERS: ReadonlySet<string> = new Set(["leader stopped", "leadership handed over"]);
 /** Until a call that was sent has reached the socket of a host. */
 const DELIVERY_MS = 50;
 
@@ -75,6 +77,7 @@ export class FaultRun {
       random: this.#random,
       waitForChange: () => this.#waitForChange(),
       resumeAndExpectRefusals: (member) => this.#resumeAndExpectRefusals(member),
+      waitForHandOver: (member) => this.#waitForHandOver(member),
       setClock: this.#setClock,
     });
     await this.#system.waitUntilReady();
@@ -90,8 +93,7 @@ export class FaultRun {
     const term = this.#system.termMs / 1_000;
     const what = hasChangedLeader ? "takeover" : "interruption";
     this.#results.recordTime(`${what} with a term of ${term} s`, fault.name, longest);
-    if (fault.name === "leader stopped")
-      this.#results.recordTime(`hand-over by a stop with a term of ${term} s`, fault.name, longest);
+    if (HAND_OVERS.has(fault.name)) this.#results.recordTime("hand-over", fault.name, longest);
     this.#results.recordFault(fault.name);
     return true;
   }
@@ -144,6 +146,22 @@ export class FaultRun {
     return isEventuallyTrue(() => this.#record.lastChangeSentAt > since, {
       patience: RECOVERY_PATIENCE,
     });
+  }
+
+  /** It is refused until the other host has reported that it follows. */
+  async #waitForHandOver({ address }: Member): Promise<void> {
+    const call = { path: "/api/admin/v1/pair/hand-over", body: {}, timeoutMs: RECOVERY_PATIENCE };
+    let last: unknown = null;
+    const isDone = await isEventuallyTrue(
+      async () => {
+        const answer = await callHost(address, call);
+        last = answer;
+        // It may have lost the leadership on a busy machine.
+        return answer?.status === 200 || answer?.status === 503;
+      },
+      { patience: RECOVERY_PATIENCE, maxPause: 500 },
+    );
+    if (!isDone) this.#results.recordViolation("recovery", `hand-over: ${JSON.stringify(last)}`);
   }
 
   /** The other host leads: nothing that was sent to this one since then may be answered. */

@@ -10,7 +10,7 @@ import { createHostClocks } from "./host-clocks.ts";
 import { PairSystem } from "./pair-system.ts";
 import { FAULT_PROMISES, FaultResults } from "./results.ts";
 
-const FAULTS = Number(process.env["PAIR_FAULTS"] ?? chooseSize(20, 190, 8));
+const FAULTS = Number(process.env["PAIR_FAULTS"] ?? chooseSize(FAULT_KINDS.length, 190, 8));
 /** With the term of the default settings. */
 const LONG_FAULTS = Number(process.env["PAIR_LONG_FAULTS"] ?? chooseSize(0, 10));
 const SHORT_TERM = 1;
