@@ -6,7 +6,22 @@ import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { openSite } from "../support/licensed-store.ts";
 import { openAppliance } from "../support/appliance.ts";
+import { openHost } from "../support/licensed-pair.ts";
+import { SimulatedLog } from "../support/simulated-log.ts";
+import { genesisHead } from "../../src/store/journal/journal.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+
+test("a host of a pair trusts the built-in vendor when it begins to lead", async () => {
+  const options = { name: "built-in", products: ["cad"], passphrase: null };
+  const { vendor, key } = await Desk.create(realDisk, join(tempFolder(), "desk"), options);
+  const builtInTrust = await signTrustDocument(vendor, key);
+  const log = new SimulatedLog(genesisHead);
+  const { store, operations } = await openHost({ log, host: "alpha", builtInTrust });
+  const countVendors = (): number => store.peek(({ vendors }) => vendors.size);
+  expect(countVendors()).toBe(0);
+  await operations.leadership?.step();
+  expect([operations.leadership?.mayAnswer(), countVendors()]).toEqual([true, 1]);
+});
 
 test("a build with a built-in vendor trusts only that vendor and cannot remove it", async () => {
   const createDesk = (name: string) =>

@@ -33,6 +33,8 @@ export interface HostOptions {
   /** The machine that it runs on; default: one with the name of the host. */
   readonly machine?: string;
   readonly folder?: string;
+  /** The trust document of a vendor's own build. */
+  readonly builtInTrust?: string;
 }
 
 export interface OpenHost {
@@ -57,6 +59,7 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     hardware: machine(options.machine ?? host),
     checkpoint: (dataFolder, open) => checkpoint(realDisk, dataFolder, open),
     onFatal: () => {},
+    ...(options.builtInTrust !== undefined && { builtInTrust: options.builtInTrust }),
     ...(log && {
       pair: {
         url: parseLogUrl("postgres://berth@db/berth") as LogUrl,

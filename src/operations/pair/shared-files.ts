@@ -54,6 +54,7 @@ export class SharedFiles implements LeadershipListener {
   readonly #damaged = new Set<SharedFileName>();
   #epoch: number | null = null;
   #timer: Timer | null = null;
+  #isStopped = false;
   #refreshing: Promise<void> = Promise.resolve();
 
   constructor({ log: shared, key }: SharedFilesOptions) {
@@ -80,16 +81,22 @@ export class SharedFiles implements LeadershipListener {
 
   /** Copies from now on what the other host writes. */
   start(): void {
-    this.#timer = setInterval(() => {
-      this.#refreshing = this.refresh().catch((error: unknown) => {
-        // It is tried again; the leadership reports a log that cannot be reached.
-        if (!(error instanceof LogUnavailable)) log.error("could not copy shared files", { error });
-      });
+    this.#timer = setTimeout(() => {
+      this.#refreshing = this.refresh()
+        .catch((error: unknown) => {
+          // It is tried again; the leadership reports a log that cannot be reached.
+          if (error instanceof LogUnavailable) return;
+          log.error("could not copy shared files", { error });
+        })
+        .finally(() => {
+          if (!this.#isStopped) this.start();
+        });
     }, REFRESH_MS);
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer ?? undefined);
+    this.#isStopped = true;
+    clearTimeout(this.#timer ?? undefined);
     await this.#refreshing;
   }
 
