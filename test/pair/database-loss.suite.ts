@@ -23,7 +23,13 @@ function startCluster(): PostgresCluster {
 }
 
 /** The routes that a host answers although it does not lead. */
-const ANSWERED = new Set(["/api/v4/health", "/metrics", "/api/admin/v1/pair"]);
+const ANSWERED = new Set([
+  "/api/v4/health",
+  "/metrics",
+  "/api/admin/v1/pair",
+  // Its replies are sent when the pair has ended.
+  "/api/admin/v1/pair/leave",
+]);
 
 /** How each route is answered: its status, and its code if it is a refusal. */
 async function callAllRoutes({ address }: SmallHost): Promise<ReadonlyMap<string, string>> {
