@@ -11,6 +11,7 @@ await runSuites({
     "log-connection",
     "database-standby",
     "careless-promotion",
+    "password-secrecy",
     "shared-files",
     "database-loss",
     "partition",
