@@ -60,7 +60,7 @@ export const PAIR_FAULTS: FaultRows<PairFaultCode> = {
   not_a_pair: {
     status: 409,
     message: () => "this appliance is served by one host alone",
-    hint: "berth help pair says how to form a pair",
+    hint: "berth help guide pair says how to form a pair",
   },
   pair_incomplete: {
     status: 409,
@@ -77,7 +77,7 @@ export const PAIR_FAULTS: FaultRows<PairFaultCode> = {
   needs_pair: {
     status: 400,
     message: () => "the license is for the two hosts of a pair, and this host serves alone",
-    hint: "berth help pair says how to form the pair; berth license request --hosts 1 makes a request for this host",
+    hint: "berth help guide pair says how to form the pair; berth license request --hosts 1 makes a request for this host",
   },
   codes_not_for_pairs: {
     status: 409,
@@ -94,7 +94,7 @@ export const PAIR_FAULTS: FaultRows<PairFaultCode> = {
   pair_ended: {
     status: 409,
     message: ({ host, at }) => `the pair ended at ${rfc3339(at)}: host ${host} serves alone`,
-    hint: "to form a pair again, use an empty database: berth help pair",
+    hint: "to form a pair again, use an empty database: berth help guide pair",
     sample: { host: "alpha", at: SAMPLE_TIME },
   },
 };

@@ -41,7 +41,8 @@ const handOver = defineCommand({
   },
 });
 
-const NO_PAIR = "one host serves this appliance alone; berth help pair says how to form a pair";
+const NO_PAIR =
+  "one host serves this appliance alone; berth help guide pair says how to form a pair";
 
 export function formatPair(pair: Pair): string {
   const { host, role, epoch, leader, leader_url, problem, hosts, database } = pair;

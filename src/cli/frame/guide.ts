@@ -1,9 +1,12 @@
 // `berth help guide`: the operating guide as plain text, for a machine that has only the executable.
 import { Misuse } from "./options.ts";
+import pairText from "../PAIR.md" with { type: "text" };
 import text from "../README.md" with { type: "text" };
 
 /** The whole guide; with words, the sections whose heading contains them. */
 export function formatGuide(words: readonly string[]): string {
+  // A guide of its own: most sites have one host.
+  if (words.join(" ").toLowerCase() === "pair") return plainText(pairText);
   const guide = plainText(text);
   if (words.length === 0) return guide;
   const topic = words.join(" ").toLowerCase();

@@ -128,7 +128,7 @@ export class PairMembership {
     if (endedPair === null || this.#identity.isThisMachine(endedPair.hardware)) return null;
     return new FolderRefused(
       `the pair ended at ${rfc3339(endedPair.at)}: host ${endedPair.host} serves this appliance alone, and this is another host`,
-      `run the server on ${endedPair.host}; to form a pair again: berth help pair`,
+      `run the server on ${endedPair.host}; to form a pair again: berth help guide pair`,
     );
   }
 }

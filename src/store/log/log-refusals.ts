@@ -7,7 +7,7 @@ export class CannotFollow extends FolderRefused {}
 
 const JOIN_AGAIN = "join the pair again: berth pair request on this host; nothing was changed";
 const LOST_LINES =
-  "bring back the database that has them; if it is gone, berth help pair says how to continue";
+  "bring back the database that has them; if it is gone, berth help guide pair says how to continue";
 
 export const damagedLine = (seq: number): CannotFollow =>
   new CannotFollow(
@@ -42,7 +42,7 @@ const linesLost = (end: LogEnd, head: LogEnd): CannotFollow =>
 export const lineDiffers = (sum: string, head: LogEnd): CannotFollow =>
   new CannotFollow(
     `line ${head.seq} of the log is ${sum}, but of the journal of this host ${head.sum}`,
-    "this host's folder belongs to another log, or the database lost lines: berth help pair says how to continue",
+    "this host's folder belongs to another log, or the database lost lines: berth help guide pair says how to continue",
   );
 
 const linesTrimmed = (last: number, first: number): CannotFollow =>

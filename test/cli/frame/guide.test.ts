@@ -6,12 +6,18 @@ const headingsIn = (text: string): string[] =>
   [...text.matchAll(/^## (.*)$/gm)].map(([, heading = ""]) => heading);
 
 describe("berth help guide", () => {
-  test("prints every section of the operating guide, as plain text of at most 100 columns", async () => {
-    const guide = await runOrThrow(["help", "guide"]);
-    expect(headingsIn(guide)).toEqual(headingsIn(readDocument("src/cli/README.md")));
-    expect(/```|\]\(/.exec(guide)).toBeNull();
-    expect(guide.split("\n").filter((line) => line.length > 100)).toEqual([]);
-  });
+  test.each([
+    ["operating guide", [], "src/cli/README.md"],
+    ["guide of a pair", ["pair"], "src/cli/PAIR.md"],
+  ])(
+    "prints every section of the %s, as plain text of at most 100 columns",
+    async (_name, words, path) => {
+      const guide = await runOrThrow(["help", "guide", ...words]);
+      expect(headingsIn(guide)).toEqual(headingsIn(readDocument(path)));
+      expect(/```|\]\(/.exec(guide)).toBeNull();
+      expect(guide.split("\n").filter((line) => line.length > 100)).toEqual([]);
+    },
+  );
 
   test("prints only the sections whose heading contains the given words", async () => {
     const sections = await runOrThrow(["help", "guide", "troubleshooting"]);

@@ -124,7 +124,7 @@ async function findLog(connection: LogConnection, folder: KnownFolder): Promise<
   if (folder.pair !== null && folder.pair.log !== id) {
     throw new FolderRefused(
       `this folder belongs to log ${folder.pair.log}, and the database has log ${String(id)}`,
-      "use the database of that log; berth help pair says how to continue without it",
+      "use the database of that log; berth help guide pair says how to continue without it",
     );
   }
   const [{ can_write: canWrite } = {}] = await connection.run(READ_PRIVILEGES);
@@ -164,7 +164,7 @@ function refuseCreation(server: Row, { pair }: Pick<LogFolder, "pair">): void {
   if (pair !== null) {
     throw new FolderRefused(
       `this folder belongs to log ${pair.log}, and the database is empty`,
-      "use the database of that log; berth help pair says how to continue without it",
+      "use the database of that log; berth help guide pair says how to continue without it",
     );
   }
   if (server["can_create"] !== true) throw readOnly();
