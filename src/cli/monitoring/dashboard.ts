@@ -157,6 +157,16 @@ const PANELS: readonly PanelSpec[] = [
     query(`berth_checkpoint_age_seconds{${SERVER}}`, "{{instance}} age of the checkpoint"),
   ),
   series(
+    "Pair",
+    "short",
+    query(`berth_pair_leader{${SERVER}}`, "{{instance}} leads"),
+    query(`berth_pair_lines_behind{${SERVER}}`, "{{instance}} lines behind"),
+    query(
+      `changes(berth_pair_epoch{${SERVER}}[1h])`,
+      "{{instance}} changes of the leader per hour",
+    ),
+  ),
+  series(
     "Process",
     "short",
     query(`rate(berth_process_cpu_seconds_total{${SERVER}}[5m])`, "{{instance}} processors"),

@@ -7,8 +7,11 @@ import { createNotifier } from "../../../src/cli/serve/notifications.ts";
 import { settings, type ServeSettings } from "../../../src/cli/serve/settings.ts";
 import { DAY, later, MINUTE } from "../../../src/domain/time.ts";
 import type { Notifier } from "../../../src/operations/notifications/notifier.ts";
-import { expectOk, openAppliance, type Appliance } from "../../support/appliance.ts";
+import type { Leadership } from "../../../src/operations/pair/leadership.ts";
+import type { PairMembership } from "../../../src/operations/pair/pair-membership.ts";
+import { Appliance, expectOk, openAppliance } from "../../support/appliance.ts";
 import { openDatagramSocket } from "../../support/datagram-socket.ts";
+import { HEALTHY_PAIR, withBeta } from "../../support/pair-status.ts";
 import { MONDAY } from "../../support/scenario.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -114,6 +117,44 @@ describe("notifications of an appliance", () => {
       `license_expiring cleared CAD: ${soon}`,
       "license_expired raised CAD: CAD: license expired, no slots available. Request a new license",
     ]);
+    await watch.end();
+  });
+});
+
+describe("notifications of a host of a pair", () => {
+  /** Without a license the leader has a note, which is no event. */
+  async function openHost(mayAnswer: boolean) {
+    const { services, clock, folder } = await openAppliance({ licenses: {} });
+    const pair = { status: HEALTHY_PAIR };
+    const leadership = { mayAnswer: () => mayAnswer } as unknown as Leadership;
+    const pairMembership = { status: () => pair.status } as unknown as PairMembership;
+    const host = new Appliance({ ...services, leadership, pairMembership }, clock, folder);
+    return { pair, watch: new Watch(host, { events: ["default"] }) };
+  }
+
+  const SILENT = "Host beta has not reported for 2 minutes: it cannot take over";
+  const START = "Start the service on beta, and check its network and its log";
+
+  test.each([
+    ["the leader", true],
+    ["the host on standby", false],
+  ])("report on %s that the other host is silent, and that it reports again", async (_, leads) => {
+    const { pair, watch } = await openHost(leads);
+    await watch.expectAt(0, []);
+    pair.status = withBeta({ seenMsAgo: 2 * MINUTE });
+    await watch.expectAt(1, [`pair_host_silent raised beta: ${SILENT}. ${START}`]);
+    pair.status = HEALTHY_PAIR;
+    await watch.expectAt(2, [`pair_host_silent cleared beta: ${SILENT}`]);
+    await watch.end();
+  });
+
+  test("report a change of the leader", async () => {
+    const { pair, watch } = await openHost(true);
+    await watch.expectAt(0, []);
+    pair.status = { ...HEALTHY_PAIR, leader: "beta", epoch: 4, leadsSince: MONDAY };
+    await watch.expectAt(1, [
+      expect.stringContaining("pair_leader_changed raised beta: Host beta leads the pair now"),
+    ] as string[]);
     await watch.end();
   });
 });

@@ -265,6 +265,7 @@ describe("the setting events", () => {
     ["default", finding("disk_full", "error"), true],
     ["default", finding("slots_full", "note"), false],
     ["default", { ...finding("slots_full", "note"), code: "pool_full" }, true],
+    ["default", finding("pair_leader_changed", "note"), true],
     ["note", finding("slots_full", "note"), true],
     ["note", { ...finding("slots_full", "note"), code: "pool_full" }, false],
     ["slots_full", finding("slots_full", "note"), true],
