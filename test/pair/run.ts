@@ -17,6 +17,7 @@ await runSuites({
     "partition",
     "faults",
     "membership",
+    "licenses",
     "insight",
   ],
 });
