@@ -17,6 +17,7 @@ import { licenseRequestCommands } from "./commands/license-request.ts";
 import { metricsCommands } from "./commands/metrics.ts";
 import { moveCommands } from "./commands/move.ts";
 import { noticesCommand } from "./commands/notices.ts";
+import { PAIR_STEPS } from "./commands/pair-steps.ts";
 import { pairCommands } from "./commands/pair.ts";
 import { qrCommands } from "./commands/qr.ts";
 import { auditCommands } from "./commands/audit.ts";
@@ -90,7 +91,12 @@ export const commandGroups: readonly CommandGroup[] = [
       supportBundleCommand,
     ],
   },
-  { name: "pair", title: "two hosts that serve one appliance", commands: pairCommands },
+  {
+    name: "pair",
+    title: "two hosts that serve one appliance",
+    commands: pairCommands,
+    about: PAIR_STEPS,
+  },
   {
     name: "access",
     title: "access control and TLS",

@@ -103,6 +103,7 @@ export interface PairJson {
     readonly role: string | null;
     readonly leader: string | null;
     readonly epoch: number | null;
+    readonly problem: string | null;
     readonly hosts: readonly {
       readonly name: string;
       readonly role: string | null;

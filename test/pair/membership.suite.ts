@@ -16,6 +16,7 @@ import {
   waitForLeader,
   type Host,
 } from "./hosts-of-pair.ts";
+import { waitUntil } from "../support/wait-until.ts";
 import { PostgresCluster } from "./postgres-cluster.ts";
 
 const cluster = PostgresCluster.start();
@@ -155,12 +156,20 @@ describe("berth pair join", () => {
 });
 
 describe("a host of a pair", () => {
-  test("refuses to serve without pair_log, and to be moved", async () => {
+  test("refuses to serve without pair_log, to be moved and to be restored", async () => {
     const { alpha, beta, servers } = await formPair(cluster);
     expect(
       (await refusalOn(alpha, ["move", "out", newFile("site.move")], ["--yes"])).stderr,
     ).toContain("in_a_pair");
     await servers.beta.stop();
+    const backup = newFile("site.berth");
+    const folder = beta.flags.slice(0, 2);
+    await runOrThrowOn({ ...beta, flags: folder }, ["backup", backup]);
+    const restore = await refusalOn({ ...beta, flags: folder }, ["restore", backup]);
+    expect([restore.code, restore.stderr]).toEqual([
+      1,
+      expect.stringContaining("is of a pair (alpha and beta)"),
+    ]);
     const refusal = await refusalOfServer(beta, { isAlone: true });
     expect([refusal.code, refusal.stderr]).toEqual([
       78,
@@ -190,5 +199,53 @@ describe("berth pair leave", () => {
     await server.stop();
     const other = await refusalOfServer(beta, { isAlone: true });
     expect([other.code, other.stderr]).toEqual([78, expect.stringContaining("alpha")]);
+  });
+
+  test("on a stopped host ends the pair too, unless the other host leads", async () => {
+    const { alpha, beta, servers } = await formPair(cluster);
+    await servers.alpha.stop();
+    await waitForLeader(beta, "beta");
+    const leave = ["pair", "leave"];
+    const refused = await refusalOn(alpha, leave, [...alpha.pairFlags, "--yes"]);
+    expect(refused.stderr).toContain("host beta leads");
+    await servers.beta.stop();
+    expect(await runOrThrowOn(alpha, leave, [...alpha.pairFlags, "--yes"])).toMatchObject({
+      host: "alpha",
+    });
+    await serveOn(alpha, { isAlone: true });
+    // It has not read yet that the pair ended.
+    const other = await serveOn(beta);
+    await waitUntil(
+      async () => (await readPair(beta)).pair?.problem?.includes("has ended") === true,
+    );
+    expect((await fetch(`${other.url}/api/v4/health`)).status).toBe(503);
+    await other.stop();
+    expect((await refusalOfServer(beta)).code).toBe(78);
+  });
+
+  test("without the database continues with the copy of the host, and refuses the log", async () => {
+    const own = PostgresCluster.start();
+    try {
+      const { alpha, beta, servers } = await formPair(own);
+      const flags = ["--without-database", "--yes"];
+      own.stopServer("immediate");
+      expect((await refusalOn(beta, ["pair", "leave"], flags)).stderr).toContain("is running");
+      await servers.alpha.kill();
+      await servers.beta.kill();
+      const refused = await refusalOn(beta, ["pair", "leave"], [...beta.pairFlags, "--yes"]);
+      expect(refused.stderr).toContain("--without-database");
+      const left = await runOrThrowOn(beta, ["pair", "leave"], ["--pair-host", "beta", ...flags]);
+      expect(left).toEqual({ host: "beta", without_database: true });
+      const server = await serveOn(beta, { isAlone: true });
+      expect((await fetch(`${server.url}/api/v4/health`)).status).toBe(200);
+      expect(await auditTypesOn(beta)).toContain("PairLeft");
+      await server.stop();
+      own.startServer();
+      const withLog = await refusalOfServer(beta);
+      expect([withLog.code, withLog.stderr]).toEqual([78, expect.stringContaining("has ended")]);
+      expect((await refusalOfServer(alpha, { isAlone: true })).code).toBe(78);
+    } finally {
+      own.remove();
+    }
   });
 });

@@ -2,6 +2,7 @@ import { leadAlone } from "../../operations/pair/lead-alone.ts";
 import { describeForCommandLine } from "../../faults/catalog.ts";
 import type { AnyFault } from "../../faults/fault-types.ts";
 import type { Result } from "../../domain/result.ts";
+import { findFolderError } from "../../operations/folder/folder-error.ts";
 import { requireDataFolder } from "../../operations/folder/folder-contents.ts";
 import { SOCKET_PEER } from "../../platform/network/networks.ts";
 import { unwrapReply, withRunningServer } from "../client/admin-client.ts";
@@ -79,7 +80,7 @@ async function leaveByLog(site: LeavingSite, pair: PairSettings | null): Promise
       "set it to the database of the pair; if the database is lost, use --without-database",
     );
   }
-  const appliance = await openFolder(site, pair);
+  const appliance = await openFolder(site, { ...pair, patienceMs: 0 }).catch(adviseLostDatabase);
   try {
     const { leadership, pairMembership } = appliance;
     if (pairMembership.status()?.hosts.length === 0) refuseFault({ code: "not_a_pair" });
@@ -88,6 +89,17 @@ async function leaveByLog(site: LeavingSite, pair: PairSettings | null): Promise
   } finally {
     await appliance.close();
   }
+}
+
+/** The operator may have no database any more. */
+function adviseLostDatabase(error: unknown): never {
+  const refusal = findFolderError(error);
+  if (refusal === null || refusal.code === "folder_in_use") throw error;
+  throw new Failure(
+    refusal.message,
+    `${refusal.hint}; if the database is lost, berth pair leave --without-database continues with the copy of this host`,
+    refusal.code,
+  );
 }
 
 async function leaveWithoutDatabase(site: LeavingSite & { pairHost: string }): Promise<string> {

@@ -9,7 +9,13 @@ import { parseArguments } from "./parse-arguments.ts";
 import { readSettings } from "./settings-file.ts";
 import { print, printError, printJsonRefusal, printWarning } from "./terminal.ts";
 import { formatGuide } from "./guide.ts";
-import { formatAllCommands, formatCommandHelp, formatCommandList, formatOverview } from "./help.ts";
+import {
+  formatAllCommands,
+  formatCommandHelp,
+  formatCommandList,
+  formatGroup,
+  formatOverview,
+} from "./help.ts";
 
 /** Runs one command line, prints errors, and returns the exit code of the process. */
 export async function run(
@@ -96,7 +102,7 @@ function helpFor(words: readonly string[]): string {
   if (words[0] === "guide") return formatGuide(words.slice(1));
   if (topic === "--all") return formatAllCommands(commandGroups);
   const group = commandGroups.find(({ name }) => name === topic);
-  if (group !== undefined) return formatCommandList(group.title, group.commands);
+  if (group !== undefined) return formatGroup(group);
   const subcommands = subcommandsOf(topic);
   const isCommand = commands.some(({ name }) => name === topic);
   return isCommand || subcommands.length === 0

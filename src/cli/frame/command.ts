@@ -64,6 +64,8 @@ export interface CommandGroup {
   readonly name: string;
   readonly title: string;
   readonly commands: readonly Command[];
+  /** How the commands belong together; printed after their list. */
+  readonly about?: string;
 }
 
 /** The command line is valid, but the command was refused or failed: mostly exit code 1. */

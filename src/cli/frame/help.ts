@@ -33,6 +33,9 @@ operator.`;
 export const formatAllCommands = (groups: readonly CommandGroup[]): string =>
   groups.map(({ title, commands }) => formatCommandList(title, commands)).join("\n\n");
 
+export const formatGroup = ({ title, commands, about }: CommandGroup): string =>
+  [formatCommandList(title, commands), ...(about === undefined ? [] : [about])].join("\n\n");
+
 export const formatCommandList = (about: string, commands: readonly Command[]): string =>
   `${about}:\n${formatTable(
     commands

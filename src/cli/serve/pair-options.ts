@@ -22,6 +22,7 @@ export function readPairOptions(settings: Values<typeof pairSettings>): PairSett
 /** For a command: the service manager passes it no credential. */
 export const withPasswordSources = (pair: PairSettings, environment: Environment): PairOptions => ({
   ...pair,
+  patienceMs: 0,
   passwordCredential: null,
   pgpassFile: environment["PGPASSFILE"] ?? join(homedir(), ".pgpass"),
 });

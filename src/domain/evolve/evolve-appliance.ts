@@ -1,5 +1,6 @@
 import type { MovedAway, MovedIn, RefusalsCounted } from "../event.ts";
 import { limits } from "../limits.ts";
+import type { Restore } from "../state.ts";
 import { refusalKey } from "../demand/refusal-total.ts";
 import type { MutableState } from "./mutable-state.ts";
 
@@ -7,14 +8,20 @@ export function moveAway(state: MutableState, { move, at }: MovedAway): void {
   state.retirement = { move, at };
 }
 
-export function moveIn(state: MutableState, { restore, at }: MovedIn): void {
-  state.retirement = null;
+/** The log of a pair does not continue what was restored. */
+export function restore(state: MutableState, newest: Restore): void {
+  state.pair = null;
   state.endedPair = null;
-  state.restores.push(restore);
+  state.restores.push(newest);
   if (state.restores.length > limits.restores) state.restores.shift();
+}
+
+export function moveIn(state: MutableState, { restore: newest, at }: MovedIn): void {
+  state.retirement = null;
+  restore(state, newest);
   // The move was cancelled on its own host and nothing happened elsewhere: a later move gets its
   // full grace period.
-  if (restore.replaced === restore.seq) return;
+  if (newest.replaced === newest.seq) return;
   // The grace period starts with the first move: repeated moves must not extend it.
   for (const license of state.licenses.values()) license.movedAt ??= at;
 }

@@ -12,7 +12,6 @@ import {
   cancelRequest,
   removeLicense,
 } from "./evolve-licenses.ts";
-import { limits } from "../limits.ts";
 import { recordJump, restoreSlot, setClockBack } from "./evolve-clock.ts";
 import { admitHost, changeLeader, leavePair } from "./evolve-pair.ts";
 import {
@@ -37,7 +36,7 @@ import {
 import type { MutableSlotPool } from "./mutable-slot-pool.ts";
 import { keepLapsedBorrow, dropSettledBorrows, dropLapsedBorrowsOf } from "./lapsed-borrows.ts";
 import { observeEpisodes } from "./evolve-demand.ts";
-import { moveAway, moveIn, countRefusals } from "./evolve-appliance.ts";
+import { moveAway, moveIn, restore, countRefusals } from "./evolve-appliance.ts";
 import {
   giveHold,
   leavePlace,
@@ -210,10 +209,7 @@ export function evolve(readonlyState: State, event: Event): void {
       // For the audit log only: the values are stored in files of their own.
       return;
     case "Restored":
-      state.endedPair = null;
-      state.restores.push(event.restore);
-      if (state.restores.length > limits.restores) state.restores.shift();
-      return;
+      return restore(state, event.restore);
     case "MovedAway":
       return moveAway(state, event);
     case "MovedIn":

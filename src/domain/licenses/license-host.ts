@@ -3,7 +3,7 @@ import type { Fault } from "../fault.ts";
 import { isForTwoHosts } from "../pair/requested-pair.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { License, State } from "../state.ts";
-import type { Instant } from "../time.ts";
+import { HOUR, later, type Instant } from "../time.ts";
 
 type HostContext = Pick<RuleContext, "at" | "hasLog" | "isSignedForThisMachine">;
 
@@ -17,9 +17,10 @@ export function checkLicenseHost(
   context: HostContext,
 ): Fault | null {
   const { pair } = state;
+  const isNamed = context.isSignedForThisMachine(license);
   if (isForTwoHosts(license) && (pair === null || context.hasLog !== true))
-    return { code: "needs_pair" };
-  if (context.isSignedForThisMachine(license)) return null;
+    return isNamed && isInLeaveGrace(state, license, context) ? null : { code: "needs_pair" };
+  if (isNamed) return null;
   if (pair !== null) {
     const hosts = findLicensedHosts(state, license);
     // The leader has other hardware than when it was admitted.
@@ -30,6 +31,17 @@ export function checkLicenseHost(
   if (until === null) return { code: "hardware_mismatch" };
   return context.at >= until ? { code: "hardware_mismatch", until } : null;
 }
+
+/**
+ * A host that left its pair, because the database or the other host is lost, serves as long as one
+ * that was moved: so long the vendor has time to sign a license for one host.
+ */
+const isInLeaveGrace = (
+  { pair, endedPair }: State,
+  { terms }: License,
+  { at }: HostContext,
+): boolean =>
+  pair === null && endedPair !== null && at < later(endedPair.at, terms.moveGraceHours * HOUR);
 
 /**
  * Until when a license that was moved here serves on hardware that it is not signed for; null: it

@@ -61,6 +61,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
         }
       },
     });
+    if (!isJoin) refuseInPair(folder, existing);
     if (isMove) checkMove(options, existing, verifyReport, isContinuation);
     if (isJoin) checkJoin(options, existing, verifyReport);
     const lostLines =
@@ -142,6 +143,16 @@ function checkMove(
   throw new BackupRefused(
     `${folder} already contains another site`,
     "specify an empty folder with --data DIR",
+  );
+}
+
+/** The other host would continue with what the backup replaces. */
+function refuseInPair(folder: string, existing: ExistingFolder | null): void {
+  if (existing === null || !("head" in existing) || existing.state.pair === null) return;
+  const names = [...existing.state.pair.hosts.keys()].join(" and ");
+  throw new PairRefused(
+    `${folder} is of a pair (${names}), whose log does not continue a backup`,
+    "stop both hosts and end the pair with berth pair leave; restore, and form the pair again with an empty database",
   );
 }
 

@@ -9,6 +9,7 @@ import { HostReports } from "./host-reports.ts";
 import { LeadershipListeners, type LeadershipListener } from "./leadership-listeners.ts";
 import type { LeadershipOptions, LeadershipStatus, Role } from "./leadership-types.ts";
 import { ObservedTerm, Term } from "./term.ts";
+import { requireMember } from "./require-member.ts";
 
 const UNKNOWN_LEADER: Role = { role: "standby", leader: null, url: null };
 
@@ -209,9 +210,7 @@ export class Leadership {
     if (!isOver || (heir !== null && heir !== host)) return false;
     const { fault } = store.status();
     if (fault !== null && !CAN_LEAD_AFTER.has(fault.code)) return false;
-    const members = store.peek(({ pair }) => pair?.hosts ?? null);
-    if (members === null || members.has(host)) return true;
-    throw new Error(`host ${host} was not admitted to the pair`);
+    return store.peek((state) => requireMember(state, this.#options.log.id, host));
   }
 
   /** The term was claimed at `sentAt`. Nothing is answered before everything here succeeded. */

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Grant, License } from "../../../src/domain/state.ts";
+import { checkLicenseHost } from "../../../src/domain/licenses/license-host.ts";
+import { HOUR, later } from "../../../src/domain/time.ts";
 import { findProofFault } from "../../../src/license/proof.ts";
 import type { Vendor } from "../../../src/license/trust.ts";
 import { messageOf } from "../../../src/faults/catalog.ts";
@@ -17,6 +19,7 @@ import {
   type OpenHost,
 } from "../../support/licensed-pair.ts";
 import { transactOrThrow, unwrap } from "../../support/licensed-store.ts";
+import { MONDAY } from "../../support/scenario.ts";
 import { copyFolder } from "../../support/temp-folder.ts";
 
 const SLOTS = { slots: 2 };
@@ -61,7 +64,7 @@ describe("a license of two hosts", () => {
     expect(await messageFrom(beta)).toStartWith("floating_not_available");
   });
 
-  test("does not serve without the log, also after its host left the pair", async () => {
+  test("does not serve without the log, but for a while after its host left the pair", async () => {
     const { alpha } = await openLicensedPair(2);
     const alone = await takeOver(alpha, { host: "alpha" });
     expect((await register(alone, "ada")).ok).toBe(false);
@@ -73,9 +76,19 @@ describe("a license of two hosts", () => {
       isWithoutLog: true,
       peer: "test",
     });
-    expect(await messageFrom(alone)).toBe(
-      "needs_pair: the license is for the two hosts of a pair, and this host serves alone",
-    );
+    expect(await messageFrom(alone)).toBe("granted");
+    alone.store.peek((state) => {
+      const [license] = state.licenses.values();
+      if (license === undefined || state.endedPair === null) throw new Error("no license");
+      const checkAfter = (hours: number) =>
+        checkLicenseHost(state, license, {
+          at: later(state.endedPair?.at ?? MONDAY, hours * HOUR),
+          isSignedForThisMachine: () => true,
+        });
+      const { moveGraceHours } = license.terms;
+      expect(checkAfter(moveGraceHours - 1)).toBeNull();
+      expect(checkAfter(moveGraceHours)).toEqual({ code: "needs_pair" });
+    });
   });
 
   test("does not serve on a third machine, although it has the name of a host", async () => {
