@@ -1,5 +1,5 @@
 // A standby database that lacks acknowledged lines is promoted: both hosts must name it.
-import { afterAll, describe, expect, onTestFinished, test } from "bun:test";
+import { describe, expect, onTestFinished, test } from "bun:test";
 import { Leadership } from "../../src/operations/pair/leadership.ts";
 import { openPostgresLog } from "../../src/store/log/postgres/open-log.ts";
 import type { PostgresLog } from "../../src/store/log/postgres/postgres-log.ts";
@@ -10,6 +10,7 @@ import {
   transactCommand,
   type OpenSite,
 } from "../support/licensed-store.ts";
+import { atEnd } from "../support/suite-harness.ts";
 import { HARDWARE, HARDWARE_ID } from "../support/new-site.ts";
 import { register } from "../support/scenario.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -17,9 +18,9 @@ import { PostgresCluster } from "./postgres-cluster.ts";
 import { logUrlOf, PATIENT, runSql } from "./test-databases.ts";
 
 const primary = PostgresCluster.start();
-afterAll(() => primary.remove());
+atEnd(() => primary.remove());
 const standby = primary.startStandby("standby");
-afterAll(() => standby.remove());
+atEnd(() => standby.remove());
 
 const url = logUrlOf(
   `postgres://berth@127.0.0.1:${primary.port},127.0.0.1:${standby.port}/postgres`,

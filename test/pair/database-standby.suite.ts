@@ -1,12 +1,13 @@
 // The log of a pair in a database with a standby: what happens when a server, a connection or a wait
 // between them ends.
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "bun:test";
+import { beforeAll, describe, expect, onTestFinished, test } from "bun:test";
 import { LogConnection } from "../../src/store/log/postgres/log-connection.ts";
 import { PostgresLog } from "../../src/store/log/postgres/postgres-log.ts";
 import { createLog } from "../../src/store/log/postgres/schema.ts";
 import { LogUnavailable, type LogEnd } from "../../src/store/log/shared-log.ts";
 import type { LineBatch } from "../../src/store/journal/batch-writer.ts";
 import { testLogContract } from "../store/log/log-contract.ts";
+import { atEnd } from "../support/suite-harness.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { PostgresCluster } from "./postgres-cluster.ts";
 import { createDatabase, logUrlOf, PATIENT, runSql } from "./test-databases.ts";
@@ -22,9 +23,9 @@ interface Servers {
 /** A server with a standby; its changes wait for it if `isSynchronous`. */
 function startServers(isSynchronous: boolean): Servers {
   const primary = PostgresCluster.start();
-  afterAll(() => primary.remove());
+  atEnd(() => primary.remove());
   const standby = primary.startStandby("standby");
-  afterAll(() => standby.remove());
+  atEnd(() => standby.remove());
   if (isSynchronous) primary.configure({ synchronous_standby_names: "standby" });
   primary.reload();
   return { primary, standby };

@@ -1,18 +1,19 @@
 // How a host connects to the servers of its pair's database, and when it gives up.
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "bun:test";
+import { beforeAll, describe, expect, onTestFinished, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
 import {
   LogConnection,
   type LogConnectionOptions,
 } from "../../src/store/log/postgres/log-connection.ts";
 import { LogUnavailable } from "../../src/store/log/shared-log.ts";
+import { atEnd } from "../support/suite-harness.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { PostgresCluster } from "./postgres-cluster.ts";
 import { makeCertificates } from "./test-certificates.ts";
 import { createDatabase, logUrlOf, PATIENT, runSql } from "./test-databases.ts";
 
 const cluster = PostgresCluster.start();
-afterAll(() => cluster.remove());
+atEnd(() => cluster.remove());
 
 const connectTo = (text: string, changes: Partial<LogConnectionOptions> = {}): LogConnection => {
   const connection = new LogConnection({ ...PATIENT, url: logUrlOf(text), ...changes });
@@ -172,7 +173,7 @@ describe("TLS", () => {
   const names = makeCertificates("DNS:localhost");
   const others = makeCertificates("DNS:localhost,IP:127.0.0.1");
   const server = PostgresCluster.start();
-  afterAll(() => server.remove());
+  atEnd(() => server.remove());
   const urlWith = (options: string, host = "127.0.0.1"): string =>
     `postgres://berth@${host}:${server.port}/postgres?${options}`;
 

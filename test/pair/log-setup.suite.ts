@@ -1,5 +1,5 @@
 // What a host says when the database of a pair is not set up as it must be.
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { instant } from "../../src/domain/time.ts";
@@ -8,13 +8,14 @@ import { FolderRefused } from "../../src/store/folder/refusal.ts";
 import { refuseServer } from "../../src/store/log/postgres/open-log.ts";
 import { LogUnavailable } from "../../src/store/log/shared-log.ts";
 import type { LogFolder } from "../../src/store/store-options.ts";
+import { atEnd } from "../support/suite-harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { PostgresCluster } from "./postgres-cluster.ts";
 import { createDatabase, logUrlOf, runSql } from "./test-databases.ts";
 
 const cluster = PostgresCluster.start();
-afterAll(() => cluster.remove());
+atEnd(() => cluster.remove());
 
 const PASSWORD = "hunter2 with: colon";
 const END = { seq: 7, sum: "base" };

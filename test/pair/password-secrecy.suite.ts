@@ -1,9 +1,9 @@
 // The password of a pair's database is in nothing that a host prints, answers, writes or collects.
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runBerth } from "../support/run-berth.ts";
-import { makeTempFolder } from "../support/suite-harness.ts";
+import { atEnd, makeTempFolder } from "../support/suite-harness.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { PostgresCluster } from "./postgres-cluster.ts";
 import { createDatabase, runSql } from "./test-databases.ts";
@@ -13,7 +13,7 @@ const MAIN = join(import.meta.dir, "..", "..", "src", "main.ts");
 const ROLE = "secretive";
 
 const cluster = PostgresCluster.start();
-afterAll(() => cluster.remove());
+atEnd(() => cluster.remove());
 
 const folder = makeTempFolder();
 const data = join(folder, "data");

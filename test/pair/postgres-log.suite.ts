@@ -1,13 +1,14 @@
-import { afterAll, onTestFinished } from "bun:test";
+import { onTestFinished } from "bun:test";
 import { LogConnection } from "../../src/store/log/postgres/log-connection.ts";
 import { PostgresLog } from "../../src/store/log/postgres/postgres-log.ts";
 import { createLog } from "../../src/store/log/postgres/schema.ts";
 import { testLogContract } from "../store/log/log-contract.ts";
+import { atEnd } from "../support/suite-harness.ts";
 import { PostgresCluster } from "./postgres-cluster.ts";
 import { createDatabase, PATIENT } from "./test-databases.ts";
 
 const cluster = PostgresCluster.start();
-afterAll(() => cluster.remove());
+atEnd(() => cluster.remove());
 
 testLogContract("PostgreSQL", async (end) => {
   const { name: id, url } = await createDatabase(cluster);
