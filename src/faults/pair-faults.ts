@@ -139,10 +139,11 @@ const HAND_OVER_MESSAGES: Readonly<Record<HandOverFault["reason"], (host: string
 
 const HAND_OVER_HINTS: Readonly<Record<HandOverFault["reason"], string>> = {
   alone: "berth pair request on the other host, then berth pair admit here, admits it",
-  silent: "start berth on the other host; berth pair status shows when it reported",
+  silent: "start the server on the other host; berth pair status shows when it reported",
   behind: "try again in a few seconds; berth pair status shows how far it is behind",
   skew: "correct the clocks of both hosts, for example with NTP",
-  not_taken: "look at the log of berth on the other host; berth pair status shows which host leads",
+  not_taken:
+    "look at the log of the server on the other host; berth pair status shows which host leads",
 };
 
 export const HAND_OVER_FAULTS: FaultRows<"hand_over_refused"> = {

@@ -270,7 +270,20 @@ describe("an empty body", () => {
     for (const raw of [{}, { body: "" }]) expectOk(await site.send("POST", STATEMENTS, raw));
   });
 
-  const emptyCounts = new Set([...mayBeEmpty, ...maintenanceRoutes, STATEMENTS, CLEAR_RULES]);
+  const HAND_OVER = "/api/admin/v1/pair/hand-over";
+
+  test(`counts as {} on ${HAND_OVER}`, async () => {
+    const site = await openAppliance();
+    await expectRefusedUnchanged(site, 409, "not_a_pair", () => site.send("POST", HAND_OVER));
+  });
+
+  const emptyCounts = new Set([
+    ...mayBeEmpty,
+    ...maintenanceRoutes,
+    STATEMENTS,
+    CLEAR_RULES,
+    HAND_OVER,
+  ]);
   const others = POSTS.filter((path) => !emptyCounts.has(path));
   test.each(others)("is refused on %s", async (path) => {
     const site = await openAppliance();

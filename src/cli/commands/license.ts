@@ -16,7 +16,7 @@ interface LicenseReply {
   readonly id: number;
   readonly license_key: string | null;
   readonly product_details: { readonly short_code: string };
-  readonly hosts: number;
+  readonly hosts?: number;
   readonly floating_users: number;
   readonly floating_in_use_devices: number;
   readonly validity_period: string | null;
@@ -105,7 +105,7 @@ function formatLicenses(licenses: readonly LicenseReply[]): string {
     license.product_details.short_code,
     license.license_key ?? "-",
     `${license.floating_in_use_devices}/${license.floating_users}`,
-    String(license.hosts),
+    String(license.hosts ?? 1),
     license.validity_period ?? "never",
   ]);
   return formatTable([["LICENSE", "PRODUCT", "KEY", "SLOTS", "HOSTS", "EXPIRES"], ...rows]);

@@ -103,7 +103,7 @@ export const LicenseObject = Type.Object(
     report_every_days: count(
       "Days after which the vendor wants the next usage statement; null: it wants none.",
     ),
-    hosts: integer("Hosts that the license is for: 1, or 2 for both hosts of a pair."),
+    hosts: Type.Optional(integer("2: for both hosts of a pair; absent: for one host.")),
     is_air_gapped: flag("Installed with a policy and a confirmation code."),
     policy_id: text("Id of the policy of an air-gapped license."),
     product_features: Type.Array(FeatureObject),
@@ -151,7 +151,7 @@ export function licenseObject(
     max_consumptions: terms.consumption?.max ?? null,
     ...consumptionReplyFields(terms.consumption, view.total),
     report_every_days: terms.reportEveryDays ?? null,
-    hosts: view.grant.hosts?.length ?? 1,
+    ...(view.grant.hosts !== undefined && { hosts: view.grant.hosts.length }),
     is_air_gapped: view.grant.policyId !== null,
     policy_id: view.grant.policyId,
     product_features: view.features.map(featureObject),

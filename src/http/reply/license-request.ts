@@ -14,9 +14,11 @@ export const LicenseRequestReply = Type.Object(
     hardware_id: Type.String({
       description: "Hardware id of the machine that the license will be valid on.",
     }),
-    hosts: Type.Array(Type.String(), {
-      description: "Names of both hosts, if the request is for two; else empty.",
-    }),
+    hosts: Type.Optional(
+      Type.Array(Type.String(), {
+        description: "Names of both hosts, if the request is for two.",
+      }),
+    ),
     product: text("Requested product; null: the vendor decides."),
     license_key: text("License key as sent in the request."),
     filename: Type.String({ description: "Suggested file name for the payload." }),
@@ -38,7 +40,7 @@ export const licenseRequestReply = (created: CreatedLicenseRequest): LicenseRequ
   request_id: created.request,
   created_at: rfc3339(created.at),
   hardware_id: created.hardwareId,
-  hosts: [...created.hosts],
+  ...(created.hosts.length > 0 && { hosts: [...created.hosts] }),
   product: created.product,
   license_key: created.licenseKey,
   filename: `berth-request-${created.request.slice(0, 8)}.jwt`,

@@ -1,14 +1,11 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { rfc3339 } from "../../platform/rfc3339.ts";
+import { ApplianceBody } from "../request/appliance-body.ts";
 import { jsonBody } from "../request/body.ts";
 import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import { fields } from "../request/fields.ts";
 import type { RouteDeps } from "./deps.ts";
-
-/** The appliance's id is required, so that a misdirected request cannot stop a site. */
-const Body = Type.Object({ appliance: fields.appliance }, { title: "MoveAwayBody" });
 
 const MoveReply = Type.Object(
   {
@@ -33,7 +30,7 @@ export const move = ({ hostMove, identity, peerOf }: RouteDeps) =>
       return { move_id: name, moved_at: rfc3339(at) };
     },
     {
-      ...jsonBody(Body),
+      ...jsonBody(ApplianceBody),
       ...describeRoute({
         plane: "admin",
         id: "moveAway",

@@ -1,5 +1,6 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
+import { ApplianceBody } from "../request/appliance-body.ts";
 import { jsonBody } from "../request/body.ts";
 import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
@@ -11,7 +12,6 @@ import type { RouteDeps } from "./deps.ts";
 
 const AdmitBody = Type.Object({ request: fields.pairRequest }, { title: "AdmitHostBody" });
 /** The appliance's id is required, so that a misdirected request cannot end a pair. */
-const LeaveBody = Type.Object({ appliance: fields.appliance }, { title: "LeavePairBody" });
 const HandOverBody = Type.Object({}, { title: "HandOverBody" });
 
 const AdmittedHost = Type.Object(
@@ -110,7 +110,7 @@ export const pair = ({ pairMembership, leadership, peerOf, ...sources }: RouteDe
         return unwrap(await pairMembership.leave(peerOf(request)));
       },
       {
-        ...jsonBody(LeaveBody),
+        ...jsonBody(ApplianceBody),
         ...describeRoute({
           plane: "admin",
           id: "leavePair",

@@ -11,7 +11,7 @@ export function changesOf(before: License, after: License): string[] {
       formatNumber(before.floating_users),
       formatNumber(after.floating_users),
     ),
-    changeLine(texts.hosts, formatNumber(before.hosts), formatNumber(after.hosts)),
+    changeLine(texts.hosts, formatNumber(before.hosts ?? 1), formatNumber(after.hosts ?? 1)),
     changeLine(texts.validity, validityTextOf(before), validityTextOf(after)),
     changeLine(texts.borrow, borrowTextOf(before), borrowTextOf(after)),
     changeLine(texts.consumption, licenseConsumptionText(before), licenseConsumptionText(after)),

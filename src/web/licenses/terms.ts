@@ -16,7 +16,7 @@ export function termsOf(license: License): TermRows {
     [labels.validity, validityTextOf(license)],
     [labels.grace, graceTextOf(license)],
     ...maintenanceRowsOf(license),
-    ...(license.hosts === 1 ? [] : [[labels.hosts, texts.hosts(license.hosts)] as const]),
+    ...(license.hosts === undefined ? [] : [[labels.hosts, texts.hosts(license.hosts)] as const]),
     [labels.slots, texts.slots(license.floating_users)],
     [labels.timeout, texts.timeout(license.floating_timeout)],
     [labels.borrow, borrowTextOf(license)],

@@ -36,6 +36,8 @@ test("berth config shows the defaults, with a data folder beside the executable"
     backup_schedule: { value: "daily 02:30", source: "default" },
     backup_keep: { value: "7", source: "default" },
     events: { value: ["default"], source: "default" },
+    pair_host: { value: expect.any(String), source: "default" },
+    pair_takeover_seconds: { value: "10", source: "default" },
     pool_full_minutes: { value: "15", source: "default" },
   });
 });

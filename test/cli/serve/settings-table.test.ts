@@ -41,7 +41,7 @@ test("the guide has one row for each setting, and says which the page can change
 });
 
 /** Their defaults depend on the machine. */
-const FROM_MACHINE = new Set(["data", "site_name"]);
+const FROM_MACHINE = new Set(["data", "site_name", "pair_host"]);
 
 test("the guide has the default of each setting", () => {
   for (const option of options.filter((candidate) => !FROM_MACHINE.has(settingsKey(candidate)))) {

@@ -52,7 +52,7 @@ export function startRequest(product: string, hasVendors: boolean): void {
   licenseKey.value = renewed?.license_key ?? "";
   wantedSlots.value = renewed === null ? "" : String(renewed.floating_users);
   wantedUntil.value = renewed === null ? "" : nextEndOf(renewed.validity_period, serverTime());
-  wantedHosts.value = renewed?.hosts === 1 ? "1" : "2";
+  wantedHosts.value = renewed !== null && renewed.hosts === undefined ? "1" : "2";
   note.value = "";
   void loadPairHosts();
   createdRequest.value = null;
