@@ -193,6 +193,29 @@ describe("a log with a synchronous standby", () => {
     expect(await textsOf(log.beta)).toEqual(["waits"]);
   });
 
+  test("has few connections of a host that tries again while the standby is away", async () => {
+    const log = await makeLog(servers, BASE);
+    const hasty = log.connect("hasty", 500);
+    await waitUntil(() => hasty.claim(0).then(Boolean, () => false));
+    standby.stopServer("fast");
+    try {
+      for (let attempt = 0; attempt < 12; attempt += 1) {
+        const { term } = await log.beta.readLeader();
+        await problemOf(hasty.claim(0, term));
+      }
+      const countConnections = async (): Promise<number> => {
+        const where = "WHERE application_name LIKE 'hasty%'";
+        const [row] = await runSql(primary, `SELECT count(*) FROM pg_stat_activity ${where}`);
+        return Number(row?.["count"]);
+      };
+      // One of them waits for the standby; those that wait for its lock end with their client.
+      const isSmall = async (): Promise<boolean> => (await countConnections()) <= 2;
+      await waitUntil(isSmall, "few connections", { patience: 20_000 });
+    } finally {
+      standby.startServer();
+    }
+  });
+
   test("lets no host lead with a line that the standby does not have", async () => {
     const log = await makeLog(servers, BASE);
     const { epoch = NaN } = (await log.alpha.claim(0)) ?? {};
@@ -233,5 +256,9 @@ describe("a log with a synchronous standby", () => {
     primary.startServer();
     const { server: again } = await log.connect("beta").readDatabase();
     expect(again).toBe(server);
+    // Not even if the server that took its place is away.
+    standby.stopServer("fast");
+    const expected = `127.0.0.1:${primary.port}: another server took its place`;
+    await waitUntil(async () => (await problemOf(log.beta.readDatabase())).includes(expected));
   });
 });

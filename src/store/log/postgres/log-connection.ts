@@ -7,6 +7,13 @@ import { openSession, type LogSession, type LogSessionOptions } from "./log-sess
 export interface LogConnectionOptions extends LogSessionOptions {
   /** How long a statement may take, with connecting if that is necessary. */
   readonly deadlineMs: number;
+  /** What all connections of a log know of its servers; absent: this connection is alone. */
+  readonly timelines?: KnownTimelines;
+}
+
+/** Servers of which another one took the place are not used again. */
+interface KnownTimelines {
+  newest: number;
 }
 
 type Parameter = string | number | Uint8Array | null;
@@ -27,10 +34,12 @@ interface OpeningSession {
  */
 export class LogConnection {
   readonly #options: LogConnectionOptions;
+  readonly #timelines: KnownTimelines;
   #opening: OpeningSession | null = null;
 
   constructor(options: LogConnectionOptions) {
     this.#options = options;
+    this.#timelines = options.timelines ?? { newest: 0 };
   }
 
   /** Runs one statement, in a transaction of its own. Rejects with `LogUnavailable`. */
@@ -82,11 +91,14 @@ export class LogConnection {
     const aborter = new AbortController();
     const attempts = this.#options.url.hosts.map((address) => ({
       address,
-      session: openSession(this.#options, address, aborter.signal),
+      session: openSession(this.#options, address, aborter.signal).then((session) =>
+        refuseOldPrimary(session, this.#timelines),
+      ),
     }));
     const opening = { session: chooseSession(attempts), aborter };
     void opening.session.then(
-      async ({ closed }) => {
+      async ({ closed, timeline }) => {
+        this.#timelines.newest = Math.max(this.#timelines.newest, timeline);
         await closed;
         // The next statement connects again, and is not given to a connection that has ended.
         if (this.#opening === opening) this.#opening = null;
@@ -95,6 +107,15 @@ export class LogConnection {
     );
     return opening;
   }
+}
+
+/** It may have been started again while its successor is away, and accept changes on its own. */
+function refuseOldPrimary(session: LogSession, { newest }: KnownTimelines): LogSession {
+  if (session.timeline >= newest) return session;
+  session.close();
+  throw new Error(
+    `another server took its place (it has timeline ${session.timeline}, and ${newest} was used)`,
+  );
 }
 
 /** Rejects if the change was made, but is not on the standby of the database. */

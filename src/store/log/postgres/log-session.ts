@@ -25,6 +25,9 @@ const SETTINGS = {
   // nor with an answer that does not arrive, nor with half a statement that was received.
   idle_in_transaction_session_timeout: "5s",
   tcp_user_timeout: "5000",
+  // A statement that waits for a lock ends soon after its client: otherwise each attempt to lead
+  // would leave a connection behind, until the server accepts no more.
+  client_connection_check_interval: "2s",
   tcp_keepalives_idle: "2",
   tcp_keepalives_interval: "1",
   tcp_keepalives_count: "3",

@@ -97,7 +97,8 @@ export class PostgresLog implements HostLog {
   /** The last line that this process appended. */
   #lastAppended = 0;
 
-  constructor(id: string, options: PostgresLogOptions) {
+  constructor(id: string, givenOptions: PostgresLogOptions) {
+    const options = { ...givenOptions, timelines: { newest: 0 } };
     this.id = id;
     this.#options = options;
     this.#writer = new LogConnection({ ...options, name: `${options.name} writer` });
