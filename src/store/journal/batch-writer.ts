@@ -18,7 +18,8 @@ export interface LineBatch {
 export interface BatchWriter {
   /**
    * Resolves when the batch is durable. `file` is the open segment of the journal, and `bytes` are
-   * what it gets. Rejects with a `StorageError`; nothing may be written after that.
+   * what it gets. Rejects with a `StorageError`; nothing may be written after that. With a
+   * `CopyError` the batch is durable nevertheless, but not in the file.
    */
   readonly write: (file: OpenFile, batch: LineBatch, bytes: Uint8Array) => Promise<void>;
   /** Resolves when all of the segment is on disk; called before it is closed for another one. */

@@ -2,7 +2,7 @@ import type { OpenFile } from "../../platform/files/disk.ts";
 import { errorCode } from "../../platform/files/system-error.ts";
 import type { BatchWriter } from "./batch-writer.ts";
 import type { ChainHead } from "./journal.ts";
-import { StorageError } from "./storage-fault.ts";
+import { CopyError, StorageError } from "./storage-fault.ts";
 
 interface Batch {
   readonly firstSeq: number;
@@ -184,11 +184,17 @@ export class GroupCommit {
       await this.#writer.write(this.#file, lines, bytes);
     } catch (error) {
       if (!(error instanceof StorageError)) throw error;
+      // What waits for this batch must not be answered that nothing was changed.
+      if (error instanceof CopyError) this.#completeBatch(batch);
       return this.fail(error);
     }
     this.#durableBytes += bytes.length;
+    this.#completeBatch(batch);
+  }
+
+  #completeBatch({ completion }: Batch): void {
     this.#writingBatch = null;
-    batch.completion.resolve();
+    completion.resolve();
   }
 
   #fail(failure: StorageError): void {

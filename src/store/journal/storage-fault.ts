@@ -42,6 +42,9 @@ export class StorageError extends Error {
   }
 }
 
+/** The log of a pair has the batch, so it is durable, but the journal of this host lacks it. */
+export class CopyError extends StorageError {}
+
 const NO_SPACE_CODES = new Set(["ENOSPC", "EDQUOT"]);
 
 /** The fault that a failed write means for its caller. */

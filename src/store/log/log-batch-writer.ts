@@ -1,6 +1,6 @@
 import type { OpenFile } from "../../platform/files/disk.ts";
 import type { BatchWriter, FileBatchWriter, LineBatch } from "../journal/batch-writer.ts";
-import { StorageError } from "../journal/storage-fault.ts";
+import { CopyError, StorageError } from "../journal/storage-fault.ts";
 import { LogUnavailable, type SharedLog } from "./shared-log.ts";
 
 /**
@@ -34,7 +34,7 @@ export class LogBatchWriter implements BatchWriter {
     if (this.#epoch === null) return this.#copy.write(file, batch, bytes);
     await this.#append(this.#epoch, batch);
     if (this.#syncFailure !== null) throw this.#syncFailure;
-    this.#copy.append(file, bytes);
+    this.#appendCopy(file, bytes);
     this.#isSyncDue = true;
     this.#syncing ??= this.#syncWhileDue(file);
   }
@@ -57,6 +57,14 @@ export class LogBatchWriter implements BatchWriter {
       throw new StorageError({ code: "log_unavailable" }, error);
     }
     if (!isAppended) throw new StorageError({ code: "standby" }, new Error("another host leads"));
+  }
+
+  #appendCopy(file: OpenFile, bytes: Uint8Array): void {
+    try {
+      this.#copy.append(file, bytes);
+    } catch (error) {
+      throw error instanceof StorageError ? new CopyError(error.fault, error.cause) : error;
+    }
   }
 
   /** One sync at a time; it covers all that was written before it began. */
