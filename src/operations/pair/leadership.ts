@@ -1,11 +1,11 @@
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { HandOverFault } from "../../faults/fault-types.ts";
-import { messageOfError } from "../../platform/error-message.ts";
 import { log } from "../../platform/log.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import { LogUnavailable, type HostRow, type LogLeader } from "../../store/log/shared-log.ts";
 import { chooseHeir, HEIR_MS, RecentProgress, waitForHeir } from "./hand-over.ts";
 import { HostReports } from "./host-reports.ts";
+import { LeadershipProblem } from "./leadership-problem.ts";
 import { LeadershipListeners, type LeadershipListener } from "./leadership-listeners.ts";
 import type { LeadershipOptions, LeadershipStatus, Role } from "./leadership-types.ts";
 import { ObservedTerm, Term } from "./term.ts";
@@ -47,8 +47,7 @@ export class Leadership {
   #hasSeenLeader = false;
   #isStopped = false;
   #isEnding = false;
-  #problem: string | null = null;
-  #isLogAway = false;
+  readonly #problem: LeadershipProblem;
 
   constructor(options: LeadershipOptions) {
     this.#options = options;
@@ -56,6 +55,7 @@ export class Leadership {
     const { bootMs, termMs } = options;
     this.#term = new Term({ termMs, bootMs, onLapse: () => this.checkTerm() });
     this.#reports = new HostReports(options);
+    this.#problem = new LeadershipProblem(bootMs);
   }
 
   get role(): Role {
@@ -63,7 +63,7 @@ export class Leadership {
   }
 
   get problem(): string | null {
-    return this.#problem;
+    return this.#problem.text;
   }
 
   /** Without a statement: from what was read in the last seconds. */
@@ -76,8 +76,8 @@ export class Leadership {
       epoch: this.#role.role === "leader" ? this.#role.epoch : (this.#row?.epoch ?? null),
       leader: this.#role.role === "leader" ? host : this.#role.leader,
       leaderUrl: this.#role.role === "leader" ? url : this.#role.url,
-      problem: this.#problem,
-      isLogAway: this.#isLogAway,
+      problem: this.#problem.text,
+      isLogAway: this.#problem.isLogAway,
       hosts: this.#reports.hosts,
       database: this.#reports.database,
     };
@@ -155,8 +155,11 @@ export class Leadership {
   /** One thing at a time. What fails is noted, and the next step tries again. */
   #exclusively(work: () => Promise<void>): Promise<void> {
     this.#step = this.#step.then(work).then(
-      () => this.#note(null, null),
-      (error: unknown) => this.#note(messageOfError(error), error),
+      // Until then it would not lead: why the last attempt failed still counts.
+      () => {
+        if (this.#options.bootMs() >= this.#claimsFrom) this.#problem.end();
+      },
+      (error: unknown) => this.#problem.note(error),
     );
     return this.#step;
   }
@@ -215,12 +218,20 @@ export class Leadership {
 
   /** The term was claimed at `sentAt`. Nothing is answered before everything here succeeded. */
   async #lead(epoch: number, sentAt: number): Promise<void> {
-    const { store, log: shared, host, hardwareId, hardware } = this.#options;
+    const { store, log: shared, host, hardwareId, hardware, bootMs, termMs } = this.#options;
     const names = { log: shared.id, host, hardwareId, hardware };
     try {
       const led = await store.lead(epoch, { type: "ChangeLeader", epoch, ...names });
       if (!led.ok) return await this.#giveUp(epoch, led.fault);
       await this.#listeners.begin(epoch);
+      this.#term.extend(sentAt);
+      // Before it answers: what was done first may have taken the whole term.
+      if (this.#term.isRenewalDue) {
+        const renewedAt = bootMs();
+        if (!(await shared.renew(epoch, termMs)))
+          return await this.#giveUp(epoch, { code: "standby" });
+        this.#term.extend(renewedAt);
+      }
     } catch (error) {
       await this.#giveUp(epoch, { code: "internal_error" });
       throw error;
@@ -228,10 +239,7 @@ export class Leadership {
     const { fault } = store.status();
     if (fault !== null) return this.#giveUp(epoch, fault);
     this.#role = { role: "leader", epoch };
-    this.#term.extend(sentAt);
     log.info("this host leads the pair", { epoch });
-    // What was done first may have taken most of the term.
-    if (this.#term.isRenewalDue) await this.#extendTerm(epoch);
   }
 
   /** From here on this host answers nothing. */
@@ -282,15 +290,5 @@ export class Leadership {
       end = store.status().seq;
     });
     return end;
-  }
-
-  #note(problem: string | null, error: unknown): void {
-    if (problem !== null && problem !== this.#problem) {
-      if (error instanceof LogUnavailable)
-        log.warn("the log of the pair cannot be reached", { problem });
-      else log.error("this host can neither lead nor follow", { error });
-    }
-    this.#problem = problem;
-    this.#isLogAway = error instanceof LogUnavailable;
   }
 }

@@ -18,6 +18,8 @@ interface Attempt {
  */
 export async function chooseSession(attempts: readonly Attempt[]): Promise<LogSession> {
   const { sessions, problems } = await collect(attempts);
+  const orderOf = (problem: Problem): number =>
+    attempts.findIndex(({ address }) => address === problem.address);
   const newest = Math.max(...sessions.map(({ timeline }) => timeline));
   const chosen = sessions.find(({ timeline }) => timeline === newest);
   for (const { session } of attempts) {
@@ -26,7 +28,9 @@ export async function chooseSession(attempts: readonly Attempt[]): Promise<LogSe
       () => {},
     );
   }
-  if (chosen === undefined) throw combineProblems(problems);
+  // In the order of the URL: the same problem must have the same text.
+  if (chosen === undefined)
+    throw combineProblems(problems.toSorted((one, two) => orderOf(one) - orderOf(two)));
   return chosen;
 }
 
