@@ -95,11 +95,9 @@ export class Store {
       journal: this.#journal,
       format: this.#format,
     });
-    const { observer } = options;
-    this.#follower =
-      log === null
-        ? null
-        : new LogFollower({ log, live: this.#live, journal: this.#journal, observer });
+    const { observer, checkSignatures } = options;
+    const parts = { live: this.#live, journal: this.#journal, observer, checkSignatures };
+    this.#follower = log === null ? null : new LogFollower({ log, ...parts });
     // The first claim must not wait until all holders are counted for the rules.
     this.#live.state.rulesIndex.build(this.#live.state, this.#live.makeContext().at);
     this.#maintenance.start();

@@ -4,9 +4,17 @@ import type { RecoverableJournal } from "../recoverable-journal.ts";
 import type { LiveState } from "../live-state.ts";
 import type { StoreObserver } from "../store-options.ts";
 import type { GroupCommit } from "../journal/group-commit.ts";
-import { decodeLine, type JournalLine } from "../journal/journal.ts";
+import type { JournalLine } from "../journal/journal.ts";
 import { StorageError, type StorageFault } from "../journal/storage-fault.ts";
-import { CannotFollow, damagedLine, endsElsewhere, lineDiverged } from "./log-refusals.ts";
+import type { SignatureCheck } from "../state/signature-check.ts";
+import { decodeLogLine } from "./log-line.ts";
+import {
+  CannotFollow,
+  damagedLine,
+  endsElsewhere,
+  lineDiverged,
+  unsignedLicense,
+} from "./log-refusals.ts";
 import type { LogLine, SharedLog } from "./shared-log.ts";
 
 /** Bounds the memory for lines that are not on disk yet. */
@@ -20,6 +28,7 @@ interface FollowerParts {
   readonly live: LiveState;
   readonly journal: RecoverableJournal;
   readonly observer: StoreObserver | undefined;
+  readonly checkSignatures: SignatureCheck | undefined;
 }
 
 /** Applies the lines of the shared log, and copies them to the journal of this host. */
@@ -59,8 +68,16 @@ export class LogFollower {
       const { head } = this.#parts.live;
       if (end.seq !== head.seq || end.sum !== head.sum)
         throw this.#stopAt(endsElsewhere(end, head));
+      await this.#refuseUnsigned();
       return null;
     });
+  }
+
+  /** What a start checks in the journal of this host: the lines of the log were not checked yet. */
+  async #refuseUnsigned(): Promise<void> {
+    const { checkSignatures, live } = this.#parts;
+    const finding = (await checkSignatures?.(live.state)) ?? null;
+    if (finding !== null) throw this.#stopAt(unsignedLicense(finding));
   }
 
   /** Applies no further lines. Resolves when those under way are on disk, or have failed. */
@@ -118,9 +135,10 @@ export class LogFollower {
     }
   }
 
-  #apply(commit: GroupCommit, { seq, text }: LogLine): void {
+  #apply(commit: GroupCommit, logLine: LogLine): void {
     const { live, observer } = this.#parts;
-    const line = decodeLine(Buffer.from(text.slice(0, -1)));
+    const { seq, text } = logLine;
+    const line = decodeLogLine(logLine);
     if (line === null) throw this.#stopAt(damagedLine(seq));
     const unknown = line.events.find((event) => !isKnownEvent(event));
     if (unknown !== undefined) throw this.#stopAt(newerLine(seq, unknown.type));

@@ -1,5 +1,6 @@
 import { FolderRefused } from "../folder/refusal.ts";
 import type { JournalLine } from "../journal/journal.ts";
+import type { UnsignedFinding } from "../state/signature-check.ts";
 import type { LogEnd } from "./shared-log.ts";
 
 /** The log does not continue the journal of this host, or this version cannot read its lines. */
@@ -13,6 +14,13 @@ export const damagedLine = (seq: number): CannotFollow =>
   new CannotFollow(
     `line ${seq} of the log is damaged`,
     "compare both hosts with berth verify; nothing was changed",
+  );
+
+/** A line of the log installed a license, or trusted a vendor, past the checks of a host. */
+export const unsignedLicense = ({ description, hint }: UnsignedFinding): CannotFollow =>
+  new CannotFollow(
+    `the log of the pair was changed: ${description}`,
+    hint ?? "find out who wrote to the database; then end the pair, and restore a backup",
   );
 
 /** A line of the log does not continue the journal of this host. */

@@ -1,6 +1,7 @@
 import type { OpenedFolder } from "../folder/folder.ts";
-import { decodeLine, type ChainHead } from "../journal/journal.ts";
+import type { ChainHead } from "../journal/journal.ts";
 import type { StoreOptions } from "../store-options.ts";
+import { decodeLogLine } from "./log-line.ts";
 import { damagedLine, endsElsewhere, lineDiffers, lineDiverged } from "./log-refusals.ts";
 import { FolderRefused } from "../folder/refusal.ts";
 import type { SharedLog } from "./shared-log.ts";
@@ -35,7 +36,7 @@ async function checkHeadOnLog(log: SharedLog, head: ChainHead): Promise<void> {
     if (end.seq !== head.seq || end.sum !== head.sum) throw endsElsewhere(end, head);
     return;
   }
-  const line = decodeLine(Buffer.from(next.text.slice(0, -1)));
+  const line = decodeLogLine(next);
   if (line === null) throw damagedLine(next.seq);
   if (line.seq > head.seq) {
     if (line.prev !== head.sum) throw lineDiverged(line, head);
