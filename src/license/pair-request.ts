@@ -3,6 +3,8 @@ import { Value } from "@sinclair/typebox/value";
 import { COMPONENT_KINDS } from "./hardware.ts";
 import { fingerprintOfDigest } from "./keys.ts";
 
+const END_OF_9999 = 253_402_300_799_999;
+
 const PairRequest = Type.Object(
   {
     berth_pair_request: Type.Literal(1),
@@ -10,7 +12,7 @@ const PairRequest = Type.Object(
     /** The version of Berth on the host. */
     version: Type.String({ maxLength: 64 }),
     /** By the clock of the host, in milliseconds since 1970. */
-    made_at: Type.Integer({ minimum: 0 }),
+    made_at: Type.Integer({ minimum: 0, maximum: END_OF_9999 }),
     /** X25519; only the host can read what is encrypted to it. */
     public_key: Type.String({ pattern: "^[A-Za-z0-9_-]{43}$" }),
     /** The other host hashes the values with the key of the appliance, as for a license request. */

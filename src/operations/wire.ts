@@ -28,7 +28,7 @@ import { createLocalPublisher, type FilePublisher } from "./pair/file-publisher.
 import { PairMembership } from "./pair/pair-membership.ts";
 import { createHostHeadReader } from "./pair/host-heads.ts";
 import { openPairLog, refuseWithoutLog, type PairLog, type PairOptions } from "./pair/open-log.ts";
-import { SharedFiles, type SharedFileName } from "./pair/shared-files.ts";
+import { createSharedFiles, type SharedFileName, type SharedFiles } from "./pair/shared-files.ts";
 import { TimeReceiver } from "./pair/time-receiver.ts";
 import { CloudCredentials } from "./cloud-credentials.ts";
 import { combineObservers } from "./combine-observers.ts";
@@ -211,7 +211,7 @@ export async function wire(
   metrics.startSampling(() => ({ state: store.peek((state) => state), now: now() }));
   const leadership =
     pair && opened.log ? createLeadership(pair, opened.log, store, { identity, clock }) : null;
-  const sharedFiles = opened.log && new SharedFiles({ log: opened.log, key: identity.key });
+  const sharedFiles = opened.log && createSharedFiles(opened.log, identity.key, disk, folder);
   const side = { host: pair?.host ?? null, leadership, sharedFiles };
   const pairMembership = new PairMembership(store, identity, side);
   if (options.holder === "server" && leadership === null) {

@@ -25,7 +25,7 @@ const PAIR_REQUEST = formatPairRequest({
   host: "beta",
   version: "0.2.0",
   made_at: 0,
-  public_key: "A".repeat(43),
+  public_key: `CQ${"A".repeat(41)}`,
   hardware: [{ kind: "named", value: "beta" }],
 });
 

@@ -2,7 +2,11 @@
 import { join } from "node:path";
 import { AccessControl } from "../../src/operations/access-control.ts";
 import { CloudCredentials } from "../../src/operations/cloud-credentials.ts";
-import { SharedFiles, type SharedFilesOptions } from "../../src/operations/pair/shared-files.ts";
+import {
+  createSharedFiles,
+  type SharedFiles,
+  type SharedFilesOptions,
+} from "../../src/operations/pair/shared-files.ts";
 import { SettingChanges, type EditedValues } from "../../src/operations/setting-changes.ts";
 import { EditedSettingsFile } from "../../src/store/folder/edited-settings-file.ts";
 import { LogUnavailable } from "../../src/store/log/shared-log.ts";
@@ -38,7 +42,7 @@ export class SharedFilesHost {
     this.#name = name;
     this.#log = shared.connect(name);
     const { store, folder } = site;
-    this.files = new SharedFiles({ log: this.#createFileLog(), key });
+    this.files = createSharedFiles(this.#createFileLog(), key, this.disk, folder);
     const file = new AccessFile(this.disk, folder);
     const publisher = this.files.publisherOf("access");
     this.access = new AccessControl(store, file, () => this.clock, publisher);
@@ -75,6 +79,10 @@ export class SharedFilesHost {
     });
     if (!led.ok) throw new Error(led.fault.code);
     await this.files.begin(epoch);
+  }
+
+  get folder(): string {
+    return this.#site.folder;
   }
 
   pathOf(name: string): string {

@@ -28,7 +28,7 @@ function defaultHostName(): string {
 }
 
 const parseClientUrl = (text: string): Result<string, InvalidValue> =>
-  /^https?:\/\/[^\s/?#@]+\/?$/.test(text)
+  /^https?:\/\/[\w.:%[\]-]+\/?$/i.test(text)
     ? ok(text)
     : err({ problem: "must be a URL without a path", hint: "for example https://license1:8443" });
 

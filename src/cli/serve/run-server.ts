@@ -2,6 +2,7 @@ import type { DataFolderKind } from "../../domain/state.ts";
 import type { Services } from "../../http/services.ts";
 import type { Listener } from "../../http/server.ts";
 import { wallClock } from "../../platform/clock.ts";
+import { realDisk } from "../../platform/files/disk.ts";
 import { log } from "../../platform/log.ts";
 import { ServerSignals } from "../../platform/system/signals.ts";
 import { canServe } from "../../platform/system/supported-platforms.ts";
@@ -9,6 +10,7 @@ import { ServiceManager } from "../../platform/system/service-manager.ts";
 import type { StorageStatus } from "../../operations/appliance-status.ts";
 import type { AuditFinding } from "../../operations/audit-maintenance.ts";
 import { ApplianceClaim } from "../../operations/folder/appliance-claim.ts";
+import { refuseOpenRequest } from "../../operations/pair/pending-request.ts";
 import { readEditedSettings } from "../../operations/setting-changes.ts";
 import { openAppliance } from "./appliance.ts";
 import { readPairOptions } from "./pair-options.ts";
@@ -88,6 +90,7 @@ export async function runServer(options: ServerOptions): Promise<number> {
   const { plain, tls, metrics, policy } = readStartSettings(live, kind);
   // A port that is not available must not leave a new data folder behind.
   await probeAddresses([plain, tls, metrics]);
+  refuseOpenRequest(realDisk, folder);
   live.replaceEdited(readEditedSettings(folder));
   const pair = readPairOptions(settings);
   const claim = new ApplianceClaim(folder, environment, printWarning);

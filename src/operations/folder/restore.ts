@@ -22,6 +22,8 @@ export interface RestoreOptions {
   readonly isMove?: boolean;
   /** Whether this host joins a pair, whose other host made the backup. */
   readonly isJoin?: boolean;
+  /** Called when nothing can be refused any more, before the folder is changed. */
+  readonly beforeChange?: () => Promise<void>;
   readonly now: Instant;
   readonly uid: number;
   readonly identity: VerifyOptions["identity"];
@@ -89,6 +91,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
       isMove,
       isJoin,
     });
+    await options.beforeChange?.();
     const { replaced } = await applyRestore(disk, folder, { restore, isMove });
     return {
       manifest,
@@ -153,6 +156,17 @@ function refuseInPair(folder: string, existing: ExistingFolder | null): void {
   throw new PairRefused(
     `${folder} is of a pair (${names}), whose log does not continue a backup`,
     "stop both hosts and end the pair with berth pair leave; restore, and form the pair again with an empty database",
+  );
+}
+
+/** Refuses a folder in which a host could not join, before its request is on its way. */
+export async function refuseUsedFolder(disk: Disk, folder: string): Promise<void> {
+  if (disk.stat(folder) === null || isEmptyFolder(disk, folder)) return;
+  const existing = await readExistingFolder(disk, folder);
+  if ("head" in existing && isUnusedSite(existing.state)) return;
+  throw new PairRefused(
+    `${folder} already contains a site`,
+    "a host joins with an empty folder: move this one away, or specify another one with --data DIR",
   );
 }
 

@@ -65,7 +65,8 @@ const fileFindings = ({ fileProblems }: PairStatus): Finding[] =>
   [...fileProblems].map(([file, problem]) =>
     createFinding("pair_files_differ", "warning", {
       summary: `This host does not use ${FILE_TEXTS[file] ?? file} of the other host: ${problem}`,
-      remedy: "If the other host is newer, upgrade this one; else check the disk of this host",
+      remedy:
+        "If the other host is newer, upgrade this one; else check its disk, and access to the database",
       subject: file,
     }),
   );

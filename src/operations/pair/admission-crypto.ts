@@ -23,17 +23,35 @@ const OKP = { kty: "OKP", crv: "X25519" } as const;
 
 /**
  * The key of a file from one exchange key to another. Both public keys and the purpose are part of
- * it, so that it fits no other file. Throws for a public key with which no secret can be agreed.
+ * it, so that it fits no other file. Null: with this public key no secret can be agreed.
  */
-export function deriveFileKey(localKey: ExchangeKey, otherKey: string, sender: string): Uint8Array {
-  const secret = diffieHellman({
-    privateKey: createPrivateKey({ key: { ...OKP, ...localKey }, format: "jwk" }),
-    publicKey: createPublicKey({ key: { ...OKP, x: otherKey }, format: "jwk" }),
-  });
+export function deriveFileKey(
+  localKey: ExchangeKey,
+  otherKey: string,
+  sender: string,
+): Uint8Array | null {
+  const secret = agreeOnSecret(localKey, otherKey);
+  if (secret === null) return null;
   const recipient = sender === localKey.x ? otherKey : localKey.x;
   const info = `berth pair admission 1 ${sender} ${recipient}`;
   return new Uint8Array(hkdfSync("sha256", secret, new Uint8Array(), info, KEY_BYTES));
 }
+
+/** Null: the other key is a point of low order, with which everyone would know the secret. */
+function agreeOnSecret(localKey: ExchangeKey, otherKey: string): Uint8Array | null {
+  try {
+    return diffieHellman({
+      privateKey: createPrivateKey({ key: { ...OKP, ...localKey }, format: "jwk" }),
+      publicKey: createPublicKey({ key: { ...OKP, x: otherKey }, format: "jwk" }),
+    });
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a file can be encrypted to this public key. */
+export const isUsableKey = (publicKey: string): boolean =>
+  agreeOnSecret(generateExchangeKey(), publicKey) !== null;
 
 const CIPHER = "aes-256-gcm";
 const KEY_BYTES = 32;

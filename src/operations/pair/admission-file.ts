@@ -55,6 +55,7 @@ export function writeAdmission(
 ): void {
   const sender = generateExchangeKey();
   const key = deriveFileKey(sender, facts.recipient, sender.x);
+  if (key === null) throw new Error("no file can be encrypted to the key of the request");
   const content: AdmissionHeader = { berth_pair_admission: 1, ...facts, sender: sender.x };
   const header = encodeLine(content);
   writeAll(file, header);
@@ -104,6 +105,7 @@ export function extractAdmission(
   if (admission === null) throw damaged(path);
   const { header, bytes } = admission;
   const fileKey = deriveFileKey(key, header.sender, header.sender);
+  if (fileKey === null) throw damaged(path);
   const plain = new PlainReader(readPlainParts(disk, path, fileKey, bytes), path);
   const list = parseLine(plain.readLine());
   if (!Value.Check(FileList, list)) throw damaged(path);

@@ -53,13 +53,15 @@ export async function joinPair(options: JoinOptions): Promise<VerifyReport> {
     const copies = extract(disk, file, pending, path);
     const { verifyReport } = await openBackup(disk, path, folderChecks);
     await options.checkLog(verifyReport);
-    for (const [name, bytes] of copies) await replaceFile(disk, join(folder, name), bytes);
     await restoreBackup({
       disk,
       folder,
       file: path,
       acceptLoss: false,
       isJoin: true,
+      async beforeChange() {
+        for (const [name, bytes] of copies) await replaceFile(disk, join(folder, name), bytes);
+      },
       now: instant(options.now),
       uid: options.uid,
       ...folderChecks,

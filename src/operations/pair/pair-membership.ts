@@ -13,6 +13,7 @@ import { FolderRefused } from "../../store/folder/refusal.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { Store } from "../../store/store.ts";
 import type { Identity } from "../identity.ts";
+import { isUsableKey } from "./admission-crypto.ts";
 import { MAX_SKEW_MS } from "./clock-skew.ts";
 import { readPairStatus, type PairSide, type PairStatus } from "./pair-status.ts";
 
@@ -47,7 +48,9 @@ export class PairMembership {
     const log = this.#store.peek(({ pair }) => pair?.log ?? null);
     if (this.#side.leadership === null || log === null) return err({ code: "not_a_pair" });
     const request = parsePairRequest(text);
-    if (request === null) return err({ code: "invalid_pair_request" });
+    if (request === null || !isUsableKey(request.public_key)) {
+      return err({ code: "invalid_pair_request" });
+    }
     const fault = this.#findAdmissionFault(request);
     if (fault !== null) return err(fault);
     const { host } = request;

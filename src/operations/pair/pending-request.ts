@@ -6,6 +6,9 @@ import { parsePairRequest, type PairRequest } from "../../license/pair-request.t
 import { version } from "../../platform/embedded/version.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { replaceFile } from "../../platform/files/files.ts";
+import { isEmptyFolder } from "../../store/folder/folder.ts";
+import { FolderRefused } from "../../store/folder/refusal.ts";
+import { refuseUsedFolder } from "../folder/restore.ts";
 import { generateExchangeKey, type ExchangeKey } from "./admission-crypto.ts";
 
 /** The request of a host that has not joined yet, with its secret key. Never part of a backup. */
@@ -18,7 +21,10 @@ export interface PendingRequest {
   readonly key: ExchangeKey;
 }
 
-/** Makes a request, and keeps its secret key in the data folder. It replaces an earlier one. */
+/**
+ * Makes a request, and keeps its secret key in the data folder. It replaces an earlier one. Throws
+ * `PairRefused` if the folder is in use.
+ */
 export async function makePairRequest(
   disk: Disk,
   folder: string,
@@ -32,6 +38,7 @@ export async function makePairRequest(
     readonly now: number;
   },
 ): Promise<PairRequest> {
+  await refuseUsedFolder(disk, folder);
   const { x, d } = generateExchangeKey();
   const request: PairRequest = {
     berth_pair_request: 1,
@@ -60,6 +67,15 @@ export function readPendingRequest(disk: Disk, folder: string): PendingRequest |
   } catch {
     return null;
   }
+}
+
+/** For a server: it would make a new appliance, with which this host could not join. */
+export function refuseOpenRequest(disk: Disk, folder: string): void {
+  if (!isEmptyFolder(disk, folder) || readPendingRequest(disk, folder) === null) return;
+  throw new FolderRefused(
+    `this host has a request to join a pair (${join(folder, PENDING_REQUEST_FILE)})`,
+    "run berth pair join FILE first; to serve alone instead, remove the request",
+  );
 }
 
 export async function removePendingRequest(disk: Disk, folder: string): Promise<void> {

@@ -3,11 +3,14 @@ import { err, ok, type Result } from "../../domain/result.ts";
 import type { PrivateKey } from "../../license/keys.ts";
 import { seal, SEALING_KEY_LENGTH, unseal } from "../../platform/crypto/seal.ts";
 import { messageOfError } from "../../platform/error-message.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 import { errorCode } from "../../platform/files/system-error.ts";
 import { log } from "../../platform/log.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import { LogUnavailable, type HostLog } from "../../store/log/shared-log.ts";
+import { SharedRevisionsFile } from "../../store/secrets/shared-revisions-file.ts";
 import type { FilePublisher } from "./file-publisher.ts";
+import { addRevision, FileRevisions, splitRevision } from "./file-revisions.ts";
 import type { LeadershipListener } from "./leadership-listeners.ts";
 
 /** The access list, the keys for a cloud, and the settings that were edited on the page. */
@@ -28,6 +31,7 @@ export interface SharedFilesOptions {
   readonly log: Pick<HostLog, "id" | "readFileVersions" | "readFile" | "writeFile">;
   /** The key of the appliance, which both hosts have. */
   readonly key: PrivateKey;
+  readonly revisions: FileRevisions;
 }
 
 /** A file is written as a whole, within the deadline of one statement. */
@@ -44,6 +48,7 @@ const REFRESH_MS = 2_000;
 export class SharedFiles implements LeadershipListener {
   readonly #log: SharedFilesOptions["log"];
   readonly #key: Uint8Array;
+  readonly #revisions: FileRevisions;
   readonly #files = new Map<SharedFileName, SharedFile>();
   /** The versions in the log that this host has. */
   readonly #versions = new Map<SharedFileName, number>();
@@ -57,8 +62,9 @@ export class SharedFiles implements LeadershipListener {
   #isStopped = false;
   #refreshing: Promise<void> = Promise.resolve();
 
-  constructor({ log: shared, key }: SharedFilesOptions) {
+  constructor({ log: shared, key, revisions }: SharedFilesOptions) {
     this.#log = shared;
+    this.#revisions = revisions;
     this.#key = deriveKey(key, shared.id);
   }
 
@@ -149,15 +155,16 @@ export class SharedFiles implements LeadershipListener {
   async #copy(name: SharedFileName, file: SharedFile): Promise<void> {
     const stored = await this.#log.readFile(name);
     if (stored === null || stored.version === this.#versions.get(name)) return;
-    const content = unseal(stored.content, this.#key, this.#purposeOf(name));
+    const copy = this.#openCopy(name, stored.content);
     this.#damaged.delete(name);
-    if (typeof content === "string") {
+    if (typeof copy === "string") {
       // A host that begins to lead writes its own content again; it never counts as empty.
       this.#damaged.add(name);
-      this.#note(name, `the log's copy is ${content}`);
+      this.#note(name, `the log's copy is ${copy}`);
     } else {
       try {
-        await file.replace(content);
+        await file.replace(copy.content);
+        await this.#revisions.noteUse(name, copy.revision);
         this.#problems.delete(name);
       } catch (error) {
         this.#note(name, messageOfError(error));
@@ -167,6 +174,17 @@ export class SharedFiles implements LeadershipListener {
     }
     this.#versions.set(name, stored.version);
     this.#uncertain.delete(name);
+  }
+
+  /** Returns why this host does not use it, or its content. */
+  #openCopy(name: SharedFileName, sealed: Uint8Array) {
+    const opened = unseal(sealed, this.#key, this.#purposeOf(name));
+    if (typeof opened === "string") return opened;
+    const copy = splitRevision(opened);
+    if (copy === null) return "incomplete";
+    return this.#revisions.isOutdated(name, copy.revision)
+      ? "older than one that this host had"
+      : copy;
   }
 
   #findRefusal(name: SharedFileName, content: Uint8Array): StorageFault | null {
@@ -187,8 +205,9 @@ export class SharedFiles implements LeadershipListener {
     // Until this host has it, too: if `commit` fails, it is copied from the log.
     this.#versions.delete(name);
     let version: number | null;
+    const revision = this.#revisions.next(name);
     try {
-      const sealed = seal(content, this.#key, this.#purposeOf(name));
+      const sealed = seal(addRevision(content, revision), this.#key, this.#purposeOf(name));
       version = await this.#log.writeFile(epoch, name, sealed);
     } catch (error) {
       if (!(error instanceof LogUnavailable)) throw error;
@@ -197,6 +216,7 @@ export class SharedFiles implements LeadershipListener {
     }
     if (version === null) return err({ code: "standby" });
     await commit();
+    await this.#revisions.noteUse(name, revision);
     this.#versions.set(name, version);
     this.#damaged.delete(name);
     this.#problems.delete(name);
@@ -213,6 +233,17 @@ export class SharedFiles implements LeadershipListener {
     return `shared file ${this.#log.id} ${name}`;
   }
 }
+
+/** The files of a host whose data folder this is. */
+export const createSharedFiles = (
+  shared: SharedFilesOptions["log"],
+  key: PrivateKey,
+  disk: Disk,
+  folder: string,
+): SharedFiles => {
+  const revisions = new FileRevisions(new SharedRevisionsFile(disk, folder, shared.id));
+  return new SharedFiles({ log: shared, key, revisions });
+};
 
 /** The database gets neither the key of the appliance nor this one. */
 function deriveKey({ d }: PrivateKey, logId: string): Uint8Array {

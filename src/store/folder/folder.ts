@@ -118,7 +118,7 @@ export const isEmptyFolder = (disk: Disk, folder: string): boolean =>
 const ALLOWED_NAMES = [
   /^\./,
   /^(?:lost\+found|history|downloads|backups|demo|tls|berth\.sock|restore\.new)$/,
-  /^(?:access|settings)\.json$/,
+  /^(?:access|settings|shared-files)\.json$/,
   /^pair-request\.json$/,
   /^(?:.*\.)?lock$/,
   /^(?:identity|state)\.j/,

@@ -6,7 +6,8 @@ import type { LogEnd } from "./shared-log.ts";
 /** The log does not continue the journal of this host, or this version cannot read its lines. */
 export class CannotFollow extends FolderRefused {}
 
-const JOIN_AGAIN = "join the pair again: berth pair request on this host; nothing was changed";
+const JOIN_AGAIN =
+  "move its data folder away, and join the pair again with berth pair request; nothing was changed";
 const LOST_LINES =
   "bring back the database that has them; if it is gone, berth help guide pair says how to continue";
 

@@ -2,6 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { generateKey } from "../../../src/license/keys.ts";
 import { MAX_SHARED_BYTES } from "../../../src/operations/pair/shared-files.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
+import { SharedRevisionsFile } from "../../../src/store/secrets/shared-revisions-file.ts";
 import { seal } from "../../../src/platform/crypto/seal.ts";
 import { readJournal, unwrap } from "../../support/licensed-store.ts";
 import { openPair } from "../../support/pair-of-sites.ts";
@@ -20,7 +22,10 @@ async function openHosts() {
     readJournal(alphaSite.folder)
       .flatMap(({ line }) => line.events)
       .filter((event) => event.type === type).length;
-  return { log, alpha, beta, countRecorded };
+  /** The process of a host begins again, beside the old one. */
+  const restart = (host: "alpha" | "beta"): SharedFilesHost =>
+    new SharedFilesHost(log, host === "alpha" ? alphaSite : betaSite, host, key);
+  return { log, alpha, beta, countRecorded, restart };
 }
 
 /** Alpha leads, and an administrator made a token. */
@@ -295,5 +300,38 @@ describe("the copies in the log", () => {
     damageRow(hosts, log.files.get("settings")?.content ?? new Uint8Array(0));
     await beta.files.refresh();
     expect(beta.files.problems.get("access")).toBe("the log's copy is damaged");
+  });
+
+  test("are not used again after a newer one, although the database has them again", async () => {
+    const hosts = await openWithToken();
+    const { log, alpha, beta, token, restart } = hosts;
+    unwrap(await alpha.access.setUser("ada", "admin", PASSWORD, "test"));
+    const old = log.files.get("access")?.content ?? new Uint8Array(0);
+    unwrap(await alpha.access.revokeToken("ops", "test"));
+    await beta.files.refresh();
+    damageRow(hosts, old);
+    // Neither a host that runs nor one that was started again.
+    const restarted = restart("beta");
+    for (const host of [alpha, beta, restarted]) {
+      await host.files.refresh();
+      expect(host.access.identify(token)).toBeNull();
+      expect(host.files.problems.get("access")).toContain("older than one that this host had");
+    }
+    // The host that leads next writes its own.
+    await beta.lead();
+    await alpha.files.refresh();
+    expect([alpha.files.problems.size, beta.files.problems.size]).toEqual([0, 0]);
+    expect(alpha.access.identify(token)).toBeNull();
+    expect(alpha.access.list().users).toMatchObject([{ name: "ada" }]);
+  });
+
+  test("count anew in another log", async () => {
+    const { log, alpha } = await openWithToken();
+    unwrap(await alpha.access.createToken("second", null, "test"));
+    const { folder } = alpha;
+    const read = (id: string) => new SharedRevisionsFile(realDisk, folder, id).read();
+    expect(read("simulated log").get("access")).toBeGreaterThan(1);
+    expect(read("another log").size).toBe(0);
+    expect(log.files.size).toBeGreaterThan(0);
   });
 });

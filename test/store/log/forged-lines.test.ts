@@ -3,11 +3,20 @@ import { describe, expect, test } from "bun:test";
 import type { Event } from "../../../src/domain/event.ts";
 import type { License } from "../../../src/domain/state.ts";
 import { sha256 } from "../../../src/platform/crypto/hash.ts";
-import { encodeLine, type ChainHead, type JournalLine } from "../../../src/store/journal/journal.ts";
+import {
+  encodeLine,
+  type ChainHead,
+  type JournalLine,
+} from "../../../src/store/journal/journal.ts";
 import { CannotFollow } from "../../../src/store/log/log-refusals.ts";
 import { issueTestLicense } from "../../support/desk-and-site.ts";
 import { openHost, openPairOfTwo, register, requestFrom } from "../../support/licensed-pair.ts";
-import { dumpStateSorted, readJournal, transactOrThrow, unwrap } from "../../support/licensed-store.ts";
+import {
+  dumpStateSorted,
+  readJournal,
+  transactOrThrow,
+  unwrap,
+} from "../../support/licensed-store.ts";
 import { leadPair, openPair } from "../../support/pair-of-sites.ts";
 import { MONDAY, register as registerCommand } from "../../support/scenario.ts";
 import type { SimulatedLog } from "../../support/simulated-log.ts";

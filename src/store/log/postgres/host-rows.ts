@@ -1,5 +1,6 @@
 import type { HostReport, HostRow } from "../shared-log.ts";
-import { toText, type LogConnection } from "./log-connection.ts";
+import { toClientUrl } from "./client-url.ts";
+import type { LogConnection } from "./log-connection.ts";
 
 const REPORT = `
   INSERT INTO berth.host (name, hardware_id, url, version, head, sum, covered, clock_ms, seen)
@@ -31,7 +32,7 @@ export async function readHosts(connection: LogConnection): Promise<readonly Hos
   return rows.map((row) => ({
     host: String(row["name"]),
     hardwareId: String(row["hardware_id"]),
-    url: toText(row["url"]),
+    url: toClientUrl(row["url"]),
     version: String(row["version"]),
     head: { seq: Number(row["head"]), sum: String(row["sum"]) },
     covered: Number(row["covered"]),

@@ -119,7 +119,7 @@ export async function openSession(
     const reading = sql.unsafe<Record<string, unknown>[]>(READ_SESSION);
     const [row = {}] = await Promise.race([reading, lost.promise]);
     if (row["is_standby"] === true) throw new Error("the server is a standby");
-    if (!keepsDefaults) refuseSettings(row);
+    if (!keepsDefaults) refuseSettings(row, url);
     return {
       sql,
       timeline: Number.parseInt(String(row["timeline"]), 16),
@@ -135,11 +135,11 @@ export async function openSession(
   }
 }
 
-function refuseSettings(row: Readonly<Record<string, unknown>>): void {
+function refuseSettings(row: Readonly<Record<string, unknown>>, { user, database }: LogUrl): void {
   if (row["read_only"] !== "off") {
     throw new FolderRefused(
-      "the role of the log may only read: its transactions are read-only",
-      "ALTER ROLE NAME RESET default_transaction_read_only; the same for the database",
+      `the role ${user} may only read: its transactions are read-only`,
+      `ALTER ROLE ${user} RESET default_transaction_read_only; the same for the database ${database}`,
     );
   }
   const ignored = NEEDED.find((setting) => row[setting] !== SETTINGS[setting]);

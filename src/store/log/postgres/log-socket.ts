@@ -40,7 +40,7 @@ export async function openSocket(
       if (tls.mode === "prefer" && answer === "N") return socket;
       throw new FolderRefused(
         "the server does not offer TLS",
-        "set ssl = on in postgresql.conf, or write sslmode=disable in the URL of the log",
+        "set ssl = on in postgresql.conf, or write sslmode=disable in pair_log if the network is trusted",
       );
     }
     return await encrypt(socket, address, tls, signal);

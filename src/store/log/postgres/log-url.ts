@@ -25,33 +25,33 @@ const HOST = /^(\[[0-9a-fA-F:.%]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?$/;
 const SSL_MODES = ["disable", "prefer", "require", "verify-full"] as const;
 const DEFAULT_PORT = 5432;
 
-/** Reads the setting `log`. */
+/** Reads the setting `pair_log`. A message continues the name of the setting. */
 export function parseLogUrl(text: string): LogUrl | LogUrlProblem {
   const match = PATTERN.exec(text);
   if (match === null) {
-    return { message: "the log is not a URL of a PostgreSQL database", hint: EXAMPLE };
+    return { message: "is not a URL of a PostgreSQL database", hint: EXAMPLE };
   }
   const [, encodedUser, password, hostList = "", encodedDatabase = "", query = ""] = match;
   if (password !== undefined) {
     return {
-      message: "the URL of the log contains a password, which every user of this host could read",
+      message: "contains a password, which every user of this host could read",
       hint: "remove it, and write it to a file: --pair-log-password-file FILE",
     };
   }
   const user = decode(encodedUser);
   const database = decode(encodedDatabase);
   if (user === null || database === null) {
-    return { message: "the URL of the log names no user or no database", hint: EXAMPLE };
+    return { message: "names no user or no database", hint: EXAMPLE };
   }
   const hosts = hostList.split(",").map(parseHost);
   if (hosts.some((host) => host === null)) {
-    return { message: `the URL of the log has a wrong host in “${hostList}”`, hint: EXAMPLE };
+    return { message: `has a wrong host in “${hostList}”`, hint: EXAMPLE };
   }
   const options = new URLSearchParams(query);
   const unknown = [...options.keys()].find((name) => !["sslmode", "sslrootcert"].includes(name));
   if (unknown !== undefined) {
     return {
-      message: `the URL of the log has an unknown option: ${unknown}`,
+      message: `has an unknown option: ${unknown}`,
       hint: "only sslmode and sslrootcert are known",
     };
   }
@@ -60,13 +60,13 @@ export function parseLogUrl(text: string): LogUrl | LogUrlProblem {
   const knownMode = SSL_MODES.find((mode) => mode === sslmode);
   if (knownMode === undefined) {
     return {
-      message: `the URL of the log has an unknown sslmode: ${sslmode}`,
+      message: `has an unknown sslmode: ${sslmode}`,
       hint: `write ${SSL_MODES.join(", ")}`,
     };
   }
   if (sslrootcert !== null && knownMode !== "verify-full") {
     return {
-      message: `the URL of the log has a certificate that sslmode=${knownMode} does not use`,
+      message: `has a certificate that sslmode=${knownMode} does not use`,
       hint: "write sslmode=verify-full, or leave out sslrootcert",
     };
   }

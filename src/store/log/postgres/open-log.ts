@@ -4,6 +4,7 @@ import type { LogFolder } from "../../store-options.ts";
 import { LogUnavailable, type DatabaseReport } from "../shared-log.ts";
 import { readDatabaseReport } from "./database-report.ts";
 import { LogConnection, type Row } from "./log-connection.ts";
+import type { LogUrl } from "./log-url.ts";
 import { PostgresLog, type PostgresLogOptions } from "./postgres-log.ts";
 import { createLog, LOG_FORMAT } from "./schema.ts";
 
@@ -11,6 +12,7 @@ const MIN_VERSION = 150_000;
 
 const READ_SERVER = `
   SELECT current_setting('server_version_num')::int AS version,
+    current_user AS role, current_database() AS database,
     current_setting('server_version') AS version_text,
     current_setting('server_encoding') AS encoding,
     current_setting('fsync') AS fsync,
@@ -64,7 +66,7 @@ async function withConnection<T>(
     return await work(connection);
   } catch (error) {
     if (!(error instanceof LogUnavailable)) throw error;
-    if (isPermissionDenied(error.cause)) throw readOnly();
+    if (isPermissionDenied(error.cause)) throw readOnly(options.url);
     const message = `the database of the pair cannot be used: ${error.message}`;
     throw error.cause instanceof FolderRefused
       ? new FolderRefused(message, error.cause.hint)
@@ -117,8 +119,8 @@ async function findLog(connection: LogConnection, folder: KnownFolder): Promise<
   }
   if (folder.appliance !== null && appliance !== folder.appliance) {
     throw new FolderRefused(
-      `the log is of appliance ${String(appliance)}, and this folder is of ${folder.appliance}`,
-      "use the database of this appliance, or an empty one",
+      `the database has the log of appliance ${String(appliance)}, and this folder is of appliance ${folder.appliance}`,
+      "to let this host join that appliance: berth help guide pair; for a pair of its own, use an empty database",
     );
   }
   if (folder.pair !== null && folder.pair.log !== id) {
@@ -128,7 +130,7 @@ async function findLog(connection: LogConnection, folder: KnownFolder): Promise<
     );
   }
   const [{ can_write: canWrite } = {}] = await connection.run(READ_PRIVILEGES);
-  if (canWrite !== true) throw readOnly();
+  if (canWrite !== true) throw readOnly(readNames(server));
   return String(id);
 }
 
@@ -151,7 +153,7 @@ export function refuseServer(server: Row): void {
       "set fsync = on in postgresql.conf, and restart PostgreSQL",
     );
   }
-  if (server["read_only"] === "on") throw readOnly();
+  if (server["read_only"] === "on") throw readOnly(readNames(server));
 }
 
 function refuseCreation(server: Row, { pair }: Pick<LogFolder, "pair">): void {
@@ -167,11 +169,18 @@ function refuseCreation(server: Row, { pair }: Pick<LogFolder, "pair">): void {
       "use the database of that log; berth help guide pair says how to continue without it",
     );
   }
-  if (server["can_create"] !== true) throw readOnly();
+  if (server["can_create"] !== true) throw readOnly(readNames(server));
 }
 
-const readOnly = (): FolderRefused =>
+type Names = Pick<LogUrl, "user" | "database">;
+
+const readNames = ({ role, database }: Row): Names => ({
+  user: String(role),
+  database: String(database),
+});
+
+const readOnly = ({ user, database }: Names): FolderRefused =>
   new FolderRefused(
-    "the role of the log may not write to the database",
-    "make it the owner of the database: ALTER DATABASE NAME OWNER TO ROLE",
+    `the role ${user} may not write to the database ${database}`,
+    `make it the owner of the database: ALTER DATABASE ${database} OWNER TO ${user}`,
   );

@@ -9,6 +9,7 @@ import type {
   LogLeader,
   LogLine,
 } from "../shared-log.ts";
+import { toClientUrl } from "./client-url.ts";
 import { readDatabaseReport } from "./database-report.ts";
 import { readHosts, removeHost, reportHost } from "./host-rows.ts";
 import { LogConnection, toText, type LogConnectionOptions, type Row } from "./log-connection.ts";
@@ -194,7 +195,7 @@ export class PostgresLog implements HostLog {
     return {
       epoch: Number(epoch),
       holder: toText(holder),
-      url: toText(url),
+      url: toClientUrl(url),
       seq: Number(head),
       sum: String(sum),
       heir: toText(heir),

@@ -1,0 +1,34 @@
+import { describe, expect, test } from "bun:test";
+import { generateExchangeKey } from "../../../src/operations/pair/admission-crypto.ts";
+import { formatPairRequest, type PairRequest } from "../../../src/license/pair-request.ts";
+import { version } from "../../../src/platform/embedded/version.ts";
+import { machine, openPairOfTwo } from "../../support/licensed-pair.ts";
+
+const makeRequest = (members: Partial<PairRequest> = {}): string =>
+  formatPairRequest({
+    berth_pair_request: 1,
+    host: "beta",
+    version,
+    made_at: 1,
+    public_key: generateExchangeKey().x,
+    hardware: machine("other"),
+    ...members,
+  });
+
+describe("the admission of a host", () => {
+  test.each<[string, Partial<PairRequest>]>([
+    ["a key to which nothing can be encrypted", { public_key: "A".repeat(43) }],
+    ["a time that no date can show", { made_at: 1e300 }],
+    ["a name with an escape sequence", { host: "beta\u001b[2J" }],
+  ])("is refused, and changes nothing, if its request has %s", async (_name, members) => {
+    const { alpha } = await openPairOfTwo();
+    const { pairMembership } = alpha.operations;
+    const before = alpha.store.status().seq;
+    expect(await pairMembership.admit(makeRequest(members), "test")).toEqual({
+      ok: false,
+      fault: { code: "invalid_pair_request" },
+    });
+    expect(alpha.store.status().seq).toBe(before);
+    expect((await pairMembership.admit(makeRequest(), "test")).ok).toBe(true);
+  });
+});
