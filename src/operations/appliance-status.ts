@@ -18,6 +18,7 @@ import type { Store } from "../store/store.ts";
 import type { SharingFacts } from "./health/sharing-rules.ts";
 import type { OperationResult } from "./command-runner.ts";
 
+export { isDiskFault } from "../store/journal/storage-fault.ts";
 export type { StorageHealth };
 
 /** Whether changes are accepted, and what is known about the journal and the checkpoints. */

@@ -6,9 +6,10 @@ import { isCompiled } from "./embedded/version.ts";
 /** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Data folder and settings file of an installed service. */
+/** Files of an installed service. */
 export const SERVICE_DATA = "/var/lib/berth";
 export const SERVICE_SETTINGS = "/etc/berth/berth.toml";
+export const SERVICE_PAIR_LOG_PASSWORD = "/etc/berth/pair-log-password";
 
 /** Not the working folder: the same command must use the same data in every folder. */
 export function defaultDataFolder({ STATE_DIRECTORY }: Environment): string {

@@ -16,6 +16,9 @@ import {
   waitForLeader,
   type Host,
 } from "./hosts-of-pair.ts";
+import { wallClock } from "../../src/platform/clock.ts";
+import { terms } from "../support/scenario.ts";
+import { installNewLicense, openSiteFolder } from "../support/site-folder.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { PostgresCluster } from "./postgres-cluster.ts";
 
@@ -121,6 +124,24 @@ describe("berth pair join", () => {
     expect(existsSync(join(gamma.folder, "state.json"))).toBe(false);
   });
 
+  test("refuses a folder that is in use, and changes nothing in it", async () => {
+    const database = createDatabase(cluster);
+    const [alpha, beta] = [makeHost("alpha", database), makeHost("beta", database)];
+    mkdirSync(alpha.folder);
+    await runOrThrowOn(alpha, ["admin", "token"]);
+    await serveOn(alpha);
+    await waitForLeader(alpha, "alpha");
+    const site = await openSiteFolder(beta.folder, wallClock);
+    await installNewLicense(site, terms({ product: "CAD" }));
+    await site.close();
+    await runOrThrowOn({ ...beta, flags: beta.flags.slice(0, 2) }, ["admin", "token"]);
+    const accessList = join(beta.folder, "access.json");
+    const before = readFileSync(accessList, "utf8");
+    const { admission } = await admitHost(alpha, beta);
+    expect((await tryToJoin(beta, admission)).stderr).toContain("already contains another site");
+    expect(readFileSync(accessList, "utf8")).toBe(before);
+  });
+
   test("refuses a file in which a byte was changed, or that was cut short", async () => {
     const database = createDatabase(cluster);
     const alpha = makeHost("alpha", database);
@@ -156,6 +177,12 @@ describe("berth pair join", () => {
 });
 
 describe("a host of a pair", () => {
+  test("stops without an error, on standby and as the leader", async () => {
+    const { servers } = await formPair(cluster);
+    expect(await servers.beta.stop()).toBe(0);
+    expect(await servers.alpha.stop()).toBe(0);
+  });
+
   test("refuses to serve without pair_log, to be moved and to be restored", async () => {
     const { alpha, beta, servers } = await formPair(cluster);
     expect(

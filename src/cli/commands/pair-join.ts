@@ -23,8 +23,9 @@ import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
 import { formatCount, formatTable } from "../frame/terminal.ts";
 import { hardwareComponents } from "../serve/appliance.ts";
-import { readPairOptions, withPasswordSources } from "../serve/pair-options.ts";
+import { readPairOptions } from "../serve/pair-options.ts";
 import { pairSettings } from "../serve/pair-settings.ts";
+import { readPasswordSources } from "../serve/service-credentials.ts";
 
 const request = defineCommand({
   name: "pair request",
@@ -126,6 +127,7 @@ const join = defineCommand({
     }
     // Opened as root if need be; but the files in the folder must belong to the folder's owner.
     const disk = withOpenFile(file);
+    const pairOptions = { ...pair, ...readPasswordSources(environment), patienceMs: 0 };
     becomeFolderOwner(folder);
     const report = await joinPair({
       disk,
@@ -134,7 +136,7 @@ const join = defineCommand({
       host,
       now: wallClock(),
       uid: process.getuid?.() ?? 0,
-      checkLog: (backup) => checkJoin(withPasswordSources(pair, environment), backup, wallClock),
+      checkLog: (backup) => checkJoin(pairOptions, backup, wallClock),
     });
     const { appliance, licenses, registrations } = report;
     const hosts = [...(report.pair?.hosts.keys() ?? [])];

@@ -1,5 +1,3 @@
-import { homedir } from "node:os";
-import { join } from "node:path";
 import { checkPairLog } from "../../operations/pair/open-log.ts";
 import { findFolderError } from "../../operations/folder/folder-error.ts";
 import {
@@ -11,6 +9,7 @@ import {
 import { databaseFindings } from "../../operations/health/pair.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { readPairOptions } from "../serve/pair-options.ts";
+import { readPasswordSources } from "../serve/service-credentials.ts";
 import type { ServeSettings } from "../serve/settings.ts";
 
 /**
@@ -24,9 +23,8 @@ export async function checkPairDatabase(
 ): Promise<HealthReport[]> {
   const pair = readPairOptions(settings);
   if (pair === null) return [];
-  const pgpassFile = environment["PGPASSFILE"] ?? join(homedir(), ".pgpass");
   try {
-    const options = { ...pair, passwordCredential: null, pgpassFile };
+    const options = { ...pair, ...readPasswordSources(environment) };
     const database = await checkPairLog(options, appliance);
     const findings = databaseFindings({ database });
     if (findings.length > 0) return [{ findings, passed: [] }];

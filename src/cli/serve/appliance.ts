@@ -1,4 +1,3 @@
-import { homedir } from "node:os";
 import { join } from "node:path";
 import type { SlotCaps } from "../../domain/rule-context.ts";
 import type { DataFolderKind } from "../../domain/state.ts";
@@ -22,6 +21,11 @@ import { describeCommandLine } from "./command-line.ts";
 import { EXIT_FAILURE } from "../frame/command.ts";
 import { defaultValues } from "../frame/define-command.ts";
 import { printError } from "../frame/terminal.ts";
+import {
+  readPasswordSources,
+  readSystemdCredential,
+  readSystemdCredentialText,
+} from "./service-credentials.ts";
 import { settings } from "./settings.ts";
 
 export interface ApplianceOptions {
@@ -64,6 +68,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
   const { folder, identityName, kind, create, holder, keepMonths = keepAll, caps } = options;
   const { usageMonths = () => defaultValues(settings).usageMonths } = options;
   const usageUpdates = new UsageUpdates();
+  const passwordSources = readPasswordSources(process.env);
   becomeFolderOwner(folder);
   const { operations } = await wire({
     disk: realDisk,
@@ -85,13 +90,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
       sharedKey: readSystemdCredentialText("berth-shared-key"),
     },
     ...(options.claim && { claim: options.claim }),
-    ...(options.pair && {
-      pair: {
-        ...options.pair,
-        passwordCredential: readSystemdCredentialText("berth-pair-log-password"),
-        pgpassFile: process.env["PGPASSFILE"] ?? join(homedir(), ".pgpass"),
-      },
-    }),
+    ...(options.pair && { pair: { ...options.pair, ...passwordSources } }),
     checkpoint: (path, open, stopping) =>
       checkpointInChild(path, open, stopping, {
         keepMonths: keepMonths(),
@@ -131,18 +130,6 @@ function exitAfterFatalError(error: Error, changed: FolderChange | null): void {
     if (changed !== null) printError(changed.message, changed.hint);
     process.exit(EXIT_FAILURE);
   }, EXIT_DELAY);
-}
-
-/** Reads a credential that the unit loads: a file that only root may read, passed on by systemd. */
-function readSystemdCredential(name: string): Uint8Array | null {
-  const folder = process.env["CREDENTIALS_DIRECTORY"];
-  return folder === undefined ? null : realDisk.read(join(folder, name));
-}
-
-/** Without the line break that an editor adds; empty means not set. */
-function readSystemdCredentialText(name: string): string | null {
-  const bytes = readSystemdCredential(name);
-  return bytes === null ? null : new TextDecoder().decode(bytes).trim() || null;
 }
 
 /** The components of this machine, or the name that replaces them. */

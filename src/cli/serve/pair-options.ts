@@ -1,7 +1,3 @@
-import { homedir } from "node:os";
-import { join } from "node:path";
-import type { PairOptions } from "../../operations/pair/open-log.ts";
-import type { Environment } from "../../platform/environment.ts";
 import type { PairSettings } from "./appliance.ts";
 import type { Values } from "../frame/define-command.ts";
 import type { pairSettings } from "./pair-settings.ts";
@@ -18,11 +14,3 @@ export function readPairOptions(settings: Values<typeof pairSettings>): PairSett
     termMs: settings.pairTakeoverSeconds * 1_000,
   };
 }
-
-/** For a command: the service manager passes it no credential. */
-export const withPasswordSources = (pair: PairSettings, environment: Environment): PairOptions => ({
-  ...pair,
-  patienceMs: 0,
-  passwordCredential: null,
-  pgpassFile: environment["PGPASSFILE"] ?? join(homedir(), ".pgpass"),
-});

@@ -7,7 +7,7 @@ import { log } from "../../platform/log.ts";
 import { ServerSignals } from "../../platform/system/signals.ts";
 import { canServe } from "../../platform/system/supported-platforms.ts";
 import { ServiceManager } from "../../platform/system/service-manager.ts";
-import type { StorageStatus } from "../../operations/appliance-status.ts";
+import { isDiskFault, type StorageStatus } from "../../operations/appliance-status.ts";
 import type { AuditFinding } from "../../operations/audit-maintenance.ts";
 import { ApplianceClaim } from "../../operations/folder/appliance-claim.ts";
 import { refuseOpenRequest } from "../../operations/pair/pending-request.ts";
@@ -219,7 +219,8 @@ function reportIncompleteCheckpoint(
 ): void {
   // In this case changes may be lost.
   if (folderChange !== null) throw new Failure(folderChange.message, folderChange.hint);
-  if (fault === null && checkpointError === null) return;
+  // A host of a pair that stops, or has no database, makes its checkpoint like any other.
+  if (!isDiskFault(fault) && checkpointError === null) return;
   const fullReason =
     fault?.isFileLimit === true ? "a file reached the size limit (ulimit -f)" : "the disk is full";
   const reason =

@@ -1,4 +1,8 @@
-import { SERVICE_DATA, SERVICE_SETTINGS } from "../../platform/environment.ts";
+import {
+  SERVICE_DATA,
+  SERVICE_PAIR_LOG_PASSWORD,
+  SERVICE_SETTINGS,
+} from "../../platform/environment.ts";
 
 export const SERVICE_UNIT = "berth.service";
 
@@ -14,7 +18,7 @@ export const servicePaths = {
   ca: "/etc/berth/ca",
   apiKey: "/etc/berth/api-key",
   sharedKey: "/etc/berth/shared-key",
-  pairLogPassword: "/etc/berth/pair-log-password",
+  pairLogPassword: SERVICE_PAIR_LOG_PASSWORD,
   data: SERVICE_DATA,
   backups: "/var/backups/berth",
 } as const;

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { messageOfError } from "../../platform/error-message.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
 import { FolderRefused } from "../../store/folder/refusal.ts";
 import type { LogUrl } from "../../store/log/postgres/log-url.ts";
 
@@ -40,8 +41,18 @@ function readPasswordFile(path: string): string {
 }
 
 function readIfExists(path: string): string | null {
-  if (statSync(path, { throwIfNoEntry: false }) === undefined) return null;
+  if (!canFind(path)) return null;
   return readPrivateFile(path, GROUP_AND_OTHERS, "chmod 600");
+}
+
+/** A command that root started runs as the service's user, which may not look into root's home. */
+function canFind(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    if (errorCode(error) === "EACCES") return false;
+    throw error;
+  }
 }
 
 function readPrivateFile(path: string, forbidden: number, remedy: string): string {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   findInPgpass,
@@ -8,6 +8,7 @@ import {
 } from "../../../src/operations/pair/log-password.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
+const NOBODY = 65_534;
 const NONE: LogPasswordSources = { passwordFile: null, passwordCredential: null, pgpassFile: null };
 
 const read = (sources: Partial<LogPasswordSources>): string | null =>
@@ -28,6 +29,20 @@ describe("the password of a pair's database", () => {
   test("is none if no source has one", () => {
     expect(read({})).toBeNull();
     expect(read({ pgpassFile: join(tempFolder(), "missing") })).toBeNull();
+  });
+
+  // Root's home, for a command that continues as the service's user.
+  test("is none if this user may not look into the folder of .pgpass", () => {
+    const folder = join(tempFolder(), "home");
+    mkdirSync(folder, { mode: 0o700 });
+    const [uid, isRoot] = [process.geteuid?.() ?? 0, process.geteuid?.() === 0];
+    if (isRoot) process.seteuid?.(NOBODY);
+    else chmodSync(folder, 0);
+    try {
+      expect(read({ pgpassFile: join(folder, ".pgpass") })).toBeNull();
+    } finally {
+      if (isRoot) process.seteuid?.(uid);
+    }
   });
 
   test("is the first line of the file, before all other sources", () => {
