@@ -16,9 +16,6 @@ import {
   waitForLeader,
   type Host,
 } from "./hosts-of-pair.ts";
-import { wallClock } from "../../src/platform/clock.ts";
-import { terms } from "../support/scenario.ts";
-import { installNewLicense, openSiteFolder } from "../support/site-folder.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { PostgresCluster } from "./postgres-cluster.ts";
 
@@ -122,24 +119,6 @@ describe("berth pair join", () => {
     expect((await tryToJoin(gamma, backup)).stderr).toContain("is not a file of berth pair admit");
     expect((await tryToJoin(beta, admission)).stderr).toContain("can be used once");
     expect(existsSync(join(gamma.folder, "state.json"))).toBe(false);
-  });
-
-  test("refuses a folder that is in use, and changes nothing in it", async () => {
-    const database = createDatabase(cluster);
-    const [alpha, beta] = [makeHost("alpha", database), makeHost("beta", database)];
-    mkdirSync(alpha.folder);
-    await runOrThrowOn(alpha, ["admin", "token"]);
-    await serveOn(alpha);
-    await waitForLeader(alpha, "alpha");
-    const site = await openSiteFolder(beta.folder, wallClock);
-    await installNewLicense(site, terms({ product: "CAD" }));
-    await site.close();
-    await runOrThrowOn({ ...beta, flags: beta.flags.slice(0, 2) }, ["admin", "token"]);
-    const accessList = join(beta.folder, "access.json");
-    const before = readFileSync(accessList, "utf8");
-    const { admission } = await admitHost(alpha, beta);
-    expect((await tryToJoin(beta, admission)).stderr).toContain("already contains another site");
-    expect(readFileSync(accessList, "utf8")).toBe(before);
   });
 
   test("refuses a file in which a byte was changed, or that was cut short", async () => {
