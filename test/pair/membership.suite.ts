@@ -194,8 +194,8 @@ describe("berth pair leave", () => {
       without_database: false,
     });
     expect((await fetch(`${servers.alpha.url}/api/v4/license`)).status).toBe(503);
-    await servers.alpha.stop();
-    await servers.beta.stop();
+    expect(await servers.alpha.stop()).toBe(0);
+    expect(await servers.beta.stop()).toBe(0);
     const withLog = await refusalOfServer(alpha);
     expect([withLog.code, withLog.stderr]).toEqual([78, expect.stringContaining("has ended")]);
     const server = await serveOn(alpha, { isAlone: true });
@@ -209,7 +209,7 @@ describe("berth pair leave", () => {
 
   test("on a stopped host ends the pair too, unless the other host leads", async () => {
     const { alpha, beta, servers } = await formPair(cluster);
-    await servers.alpha.stop();
+    expect(await servers.alpha.stop()).toBe(0);
     await waitForLeader(beta, "beta");
     const leave = ["pair", "leave"];
     const refused = await refusalOn(alpha, leave, [...alpha.pairFlags, "--yes"]);
