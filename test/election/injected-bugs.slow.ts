@@ -6,7 +6,7 @@ const SEARCH = `
 import { log } from "./src/platform/log.ts";
 import { simulatePair } from "./test/election/simulate-pair.ts";
 for (const level of ["info", "warn", "error"]) log[level] = () => {};
-for (let seed = 1; seed <= 1000; seed += 1) {
+for (let seed = 1; seed <= 4000; seed += 1) {
   let differs = true;
   try { differs = (await simulatePair(seed)).problem !== null; } catch {}
   if (differs) { console.log("differs"); break; }
