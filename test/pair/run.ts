@@ -16,6 +16,7 @@ await runSuites({
     "database-loss",
     "partition",
     "faults",
+    "kill",
     "membership",
     "licenses",
     "insight",

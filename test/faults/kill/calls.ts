@@ -19,6 +19,8 @@ export interface ServerRun {
   onAnswer(): void;
   /** Called at the instant a read has shown a change that is not answered yet. */
   onEarlyRead(): void;
+  /** Called when the host of a pair may no longer answer; null: the server serves alone. */
+  onTermEnd: (() => void) | null;
 }
 
 export interface CallAnswer {
@@ -44,6 +46,10 @@ export async function callServer(
       },
     });
     const text = await response.text();
+    if (response.status === 503 && run.onTermEnd !== null) {
+      run.onTermEnd();
+      return null;
+    }
     run.onAnswer();
     const isJson = response.headers.get("content-type")?.includes("json") === true;
     return { status: response.status, body: isJson ? JSON.parse(text) : text };

@@ -3,33 +3,44 @@
 import { join } from "node:path";
 import type { StatusReply } from "../../../src/http/reply/status.ts";
 import type { KillResults } from "./results.ts";
-import { startServer, type ServerProcess } from "../shared/server-process.ts";
+import type { ServerProcess } from "../shared/server-process.ts";
 
 /** Killed starts on one folder before a start may complete. */
 const KILLS_PER_FOLDER = 4;
 
-export async function killFirstStarts(
-  killTarget: number,
-  root: string,
-  port: number,
-  random: () => number,
-  results: KillResults,
-): Promise<void> {
+interface FirstStarts {
+  readonly killTarget: number;
+  /** For the new folders. */
+  readonly root: string;
+  readonly start: (folder: string) => ServerProcess;
+  readonly random: () => number;
+  readonly results: KillResults;
+  /** A start creates the folder in this part of its time. */
+  readonly creation: { readonly begin: number; readonly end: number };
+}
+
+export async function killFirstStarts({
+  killTarget,
+  root,
+  start,
+  random,
+  results,
+  creation: { begin, end },
+}: FirstStarts): Promise<void> {
   let startMs = 60;
   for (let n = 0; results.killsByPoint.first < killTarget && !results.hasViolations; n += 1) {
     const folder = join(root, `new-${n}`);
     for (let kills = 0; kills < KILLS_PER_FOLDER; kills += 1) {
-      const server = startServer(folder, port);
-      // A start creates the folder in its last part.
-      await Bun.sleep((0.3 + random() * 0.8) * startMs);
+      const server = start(folder);
+      await Bun.sleep((begin + random() * (end - begin)) * startMs);
       server.kill("group");
       await server.exited;
       results.killsByPoint.first += 1;
     }
     const started = performance.now();
-    const first = await readApplianceId(startServer(folder, port), results);
+    const first = await readApplianceId(start(folder), results);
     startMs += (performance.now() - started - startMs) / 5;
-    const second = await readApplianceId(startServer(folder, port), results);
+    const second = await readApplianceId(start(folder), results);
     if (first !== second)
       results.recordViolation(
         "starts",

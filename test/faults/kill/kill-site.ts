@@ -4,15 +4,16 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { consumptionTerms, featureTerms } from "../../support/scenario.ts";
 import { PATIENCE } from "../../support/patience.ts";
-import { makeLicensedSite } from "../../support/site-folder.ts";
+import { isEventuallyTrue } from "../../support/wait-until.ts";
 import { COUNTING_FEATURE, FLOATING_FEATURE, PRODUCT, type ServerRun } from "./calls.ts";
 import { KillClient } from "./client.ts";
 import { checkState } from "./state-check.ts";
+import type { KillServers } from "./kill-servers.ts";
 import type { KillPoint, KillResults } from "./results.ts";
 import { ExpectedState } from "./expected-state.ts";
 import { readRepeatedly, reconcileAfterRestart } from "./readers.ts";
 import { checkAuditLog, readAuditLog } from "./audit-log-check.ts";
-import { startServer, type ServerProcess } from "../shared/server-process.ts";
+import type { ServerProcess } from "../shared/server-process.ts";
 
 const CLIENTS = 12;
 const USERS_PER_CLIENT = 4;
@@ -31,8 +32,7 @@ const MAX_ROTATION_MS = 300;
 const EARLY_READ_TIMEOUT = 3_000;
 
 export class KillSite {
-  readonly path: string;
-  readonly #port: number;
+  readonly #servers: KillServers;
   readonly #random: () => number;
   readonly #results: KillResults;
   readonly #baseContext: string;
@@ -44,9 +44,8 @@ export class KillSite {
   #runCount = 0;
   #previousEnding = "nothing";
 
-  constructor(path: string, port: number, random: () => number, results: KillResults) {
-    this.path = path;
-    this.#port = port;
+  constructor(servers: KillServers, random: () => number, results: KillResults) {
+    this.#servers = servers;
     this.#random = random;
     this.#results = results;
     this.#baseContext = results.context;
@@ -62,7 +61,7 @@ export class KillSite {
    * Creates a licensed site for all the calls; nothing in its license expires while the suite runs.
    */
   async create(): Promise<void> {
-    await makeLicensedSite(this.path, {
+    await this.#servers.create({
       product: PRODUCT,
       slots: SLOTS,
       timeoutMinutes: 24 * 60,
@@ -80,7 +79,7 @@ export class KillSite {
   /** Runs a server and kills it at this kill point. */
   async runAndKill(killPoint: Exclude<KillPoint, "first" | "late">): Promise<void> {
     this.#beginContext(killPoint);
-    const server = startServer(this.path, this.#port);
+    const server = this.#servers.start();
     if (killPoint === "start") {
       await Bun.sleep(this.#random() * this.#startMs * 1.2);
       server.kill("group");
@@ -101,20 +100,31 @@ export class KillSite {
       run.onAnswer = killAfter(1 + Math.floor(this.#random() * MAX_ANSWERS));
     if (killPoint === "read")
       run.onEarlyRead = killAfter(1 + Math.floor(this.#random() * MAX_EARLY_READS));
+    if (run.onTermEnd !== null) {
+      run.onTermEnd = () => {
+        if (!run.isOver) this.#results.counts.endedTerms += 1;
+        run.isOver = true;
+        resolveKilled();
+      };
+    }
     const load = this.#load(run);
     if (killPoint === "load") {
-      await Bun.sleep(this.#random() * MAX_LOAD_MS);
+      await Promise.all([
+        Bun.sleep(this.#random() * MAX_LOAD_MS),
+        this.#servers.disturb?.(server, run),
+      ]);
       this.#kill(run, server, "group");
     } else if (killPoint === "answer" || killPoint === "read") {
       const wasKilled = await settlesWithin(
         killPoint === "answer" ? PATIENCE : EARLY_READ_TIMEOUT,
         killed,
       );
-      if (!wasKilled) this.#kill(run, server, "group");
+      if (!run.isEnding) this.#kill(run, server, "group");
       if (!wasKilled && killPoint === "answer")
         this.#results.recordViolation("answers", "the server answered no call in time");
     } else if (killPoint === "rotation") {
-      await this.#awaitRotation(server);
+      await this.#awaitRotation(server, run);
+      await this.#servers.disturb?.(server, run);
       await Bun.sleep(this.#random() * MAX_ROTATION_MS);
       this.#kill(run, server, this.#random() < 0.5 ? "group" : "server");
     } else {
@@ -130,7 +140,7 @@ export class KillSite {
    */
   async runToCleanStop(): Promise<void> {
     this.#beginContext("a clean stop");
-    const server = startServer(this.path, this.#port);
+    const server = this.#servers.start(true);
     const run = await this.#awaitReady(server, false);
     if (run === null) return;
     const load = this.#load(run);
@@ -147,8 +157,11 @@ export class KillSite {
         `the server exited with code ${code}: ${stderr}`,
       );
     this.#results.counts.cleanStops += 1;
-    const state = checkState(this.path, this.#expectedState, this.#results);
-    checkAuditLog(this.path, state, this.#expectedState, this.#results);
+    const copies = await this.#servers.stopOthers?.(this.#results);
+    for (const folder of [server.folder, ...(copies ?? [])]) {
+      const state = checkState(folder, this.#expectedState, this.#results);
+      checkAuditLog(folder, state, this.#expectedState, this.#results);
+    }
   }
 
   #beginContext(ending: string): void {
@@ -181,11 +194,21 @@ export class KillSite {
       isEnding: false,
       onAnswer() {},
       onEarlyRead() {},
+      onTermEnd: this.#servers.canLoseTerm ? () => {} : null,
     };
-    await reconcileAfterRestart(run, this.#expectedState, this.#results, (which, counted) => {
-      for (const client of this.#clients) client.reconcileCount(which, counted);
-    });
-    return run;
+    const isReconciled = await reconcileAfterRestart(
+      run,
+      this.#expectedState,
+      this.#results,
+      (which, counted) => {
+        for (const client of this.#clients) client.reconcileCount(which, counted);
+      },
+    );
+    if (isReconciled || !this.#servers.canLoseTerm) return run;
+    this.#results.counts.endedTerms += 1;
+    server.kill("group");
+    await server.exited;
+    return null;
   }
 
   async #load(run: ServerRun): Promise<void> {
@@ -216,26 +239,20 @@ export class KillSite {
     server.kill(target);
   }
 
-  async #awaitRotation(server: ServerProcess): Promise<void> {
-    const newestSegment = (): number =>
-      Math.max(
-        ...readdirSync(this.path).map((name) =>
-          Number(/^journal-(\d+)\.jsonl$/.exec(name)?.[1] ?? 0),
-        ),
-      );
-    const before = newestSegment();
-    const deadline = performance.now() + PATIENCE;
-    while (newestSegment() <= before && !server.hasExited() && performance.now() < deadline) {
-      await Bun.sleep(2);
-    }
+  async #awaitRotation(server: ServerProcess, run: ServerRun): Promise<void> {
+    const before = findNewestSegment(server.folder);
+    const isOver = (): boolean =>
+      run.isOver || server.hasExited() || findNewestSegment(server.folder) > before;
+    await isEventuallyTrue(isOver, { maxPause: 2 });
   }
 
   async #checkExit(server: ServerProcess, killPoint: KillPoint): Promise<void> {
     const { code, stderr } = await server.exited;
+    await this.#servers.checkEnd?.(server, this.#results);
     if (stderr.includes("interrupted write")) this.#results.counts.tornTails += 1;
     if (code === null) {
       this.#results.killsByPoint[killPoint] += 1;
-      if (this.#hasOrphanedCheckpoint()) this.#results.counts.orphans += 1;
+      if (hasOrphanedCheckpoint(server)) this.#results.counts.orphans += 1;
       return;
     }
     if (code !== 0)
@@ -244,17 +261,23 @@ export class KillSite {
         `the server exited with code ${code}: ${stderr}`,
       );
     this.#results.counts.cleanStops += 1;
-    checkState(this.path, this.#expectedState, this.#results);
-    readAuditLog(this.path, this.#expectedState, this.#results);
+    checkState(server.folder, this.#expectedState, this.#results);
+    readAuditLog(server.folder, this.#expectedState, this.#results);
   }
+}
 
-  #hasOrphanedCheckpoint(): boolean {
-    try {
-      const pid = readFileSync(join(this.path, "checkpoint.lock"), "utf8");
-      return pid !== "" && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("checkpoint");
-    } catch {
-      return false;
-    }
+/** The first line of the newest segment of a journal. */
+export const findNewestSegment = (folder: string): number =>
+  Math.max(
+    ...readdirSync(folder).map((name) => Number(/^journal-(\d+)\.jsonl$/.exec(name)?.[1] ?? 0)),
+  );
+
+function hasOrphanedCheckpoint({ folder }: ServerProcess): boolean {
+  try {
+    const pid = readFileSync(join(folder, "checkpoint.lock"), "utf8");
+    return pid !== "" && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("checkpoint");
+  } catch {
+    return false;
   }
 }
 

@@ -7,19 +7,17 @@ import { realDisk } from "../../../src/platform/files/disk.ts";
 import { CHECKPOINT_LOCK_FILE } from "../../../src/store/folder/files.ts";
 import type { Snapshot } from "../../../src/store/state/snapshot.ts";
 import { PATIENCE } from "../../support/patience.ts";
-import { makeLicensedSite } from "../../support/site-folder.ts";
+import type { KillServers } from "./kill-servers.ts";
 import type { KillResults } from "./results.ts";
-import { startServer, type ServerProcess } from "../shared/server-process.ts";
+import type { ServerProcess } from "../shared/server-process.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 export async function checkLateCheckpoints(
   times: number,
-  root: string,
-  port: number,
+  servers: KillServers,
   results: KillResults,
 ): Promise<void> {
-  const folder = join(root, "late");
-  await makeLicensedSite(folder, { product: "cad", slots: 1_000, timeoutMinutes: 24 * 60 });
+  await servers.create({ product: "cad", slots: 1_000, timeoutMinutes: 24 * 60 });
   const deadline = performance.now() + times * PATIENCE;
   while (
     results.killsByPoint.late < times &&
@@ -28,7 +26,8 @@ export async function checkLateCheckpoints(
   ) {
     const n = results.killsByPoint.late + 1;
     results.context = `late checkpoint ${n}`;
-    const first = startServer(folder, port);
+    const first = servers.start();
+    const { folder } = first;
     await register(first);
     first.terminate();
     const checkpoint = await findCheckpoint(first);
@@ -45,9 +44,9 @@ export async function checkLateCheckpoints(
       continue;
     }
     results.killsByPoint.late += 1;
-    const second = startServer(folder, port);
+    const second = servers.start();
     try {
-      await checkNextServer(folder, second, checkpoint, lockState === "locked", results);
+      await checkNextServer(second, checkpoint, lockState === "locked", results);
     } catch (error) {
       results.recordViolation("starts", String(error));
     } finally {
@@ -60,13 +59,12 @@ export async function checkLateCheckpoints(
 
 /** The next server: its folder must not change, and its own checkpoint must succeed. */
 async function checkNextServer(
-  folder: string,
   second: ServerProcess,
   checkpoint: number,
   holdsLock: boolean,
   results: KillResults,
 ): Promise<void> {
-  const statePath = join(folder, "state.json");
+  const statePath = join(second.folder, "state.json");
   await register(second);
   if (holdsLock && isAlive(checkpoint)) {
     return results.recordViolation(

@@ -111,17 +111,20 @@ function recordEarlyRead(run: ServerRun, results: KillResults): void {
   run.onEarlyRead();
 }
 
-/** After a restart, compares everything the server shows; from here on it is the expected state. */
+/**
+ * After a restart, compares everything the server shows; from here on it is the expected state.
+ * False: it did not answer.
+ */
 export async function reconcileAfterRestart(
   run: ServerRun,
   expectedState: ExpectedState,
   results: KillResults,
   onReconciled: (which: CounterName, countedWeights: ReadonlySet<number>) => void,
-): Promise<void> {
+): Promise<boolean> {
   const [registrations, license, status] = await Promise.all(
     [REGISTRATIONS, LICENSE, STATUS].map((path) => callServer(run, results, path, null)),
   );
-  if (registrations == null || license == null || status == null) return;
+  if (registrations == null || license == null || status == null) return false;
   const slotsByUser = slotsIn(registrations);
   for (const user of expectedState.users.values()) {
     if (user.pendingCall !== null) results.counts.unansweredSlots += 1;
@@ -151,6 +154,7 @@ export async function reconcileAfterRestart(
     );
   }
   expectedState.highestShownSeq = seq;
+  return true;
 }
 
 const slotsIn = ({ body }: CallAnswer) =>

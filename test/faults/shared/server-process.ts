@@ -5,6 +5,7 @@ import { atEnd } from "../../support/suite-harness.ts";
 
 export interface ServerProcess {
   readonly pid: number;
+  readonly folder: string;
   readonly url: string;
   /** False if the server ended before it was ready. */
   readonly ready: Promise<boolean>;
@@ -30,8 +31,12 @@ atEnd(() => {
  * `port` must be below the kernel's ephemeral range. A client that retries an unused port of that
  * range may get the same port as its own source port, and then connects to itself.
  */
-export function startServer(folder: string, port: number): ServerProcess {
-  const flags = ["--listen", `127.0.0.1:${port}`, "--audit-budget", "0"];
+export function startServer(
+  folder: string,
+  port: number,
+  moreFlags: readonly string[] = [],
+): ServerProcess {
+  const flags = ["--listen", `127.0.0.1:${port}`, "--audit-budget", "0", ...moreFlags];
   const child = Bun.spawn([binary, "serve", "--data", folder, ...flags], {
     stdin: "ignore",
     stdout: "pipe",
@@ -47,6 +52,7 @@ export function startServer(folder: string, port: number): ServerProcess {
   }));
   const server: ServerProcess = {
     pid: child.pid,
+    folder,
     url: `http://127.0.0.1:${port}`,
     ready: waitUntilReady(child.stdout),
     exited,
