@@ -41,7 +41,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
   {
     name: "an exception in a step ends the loop",
     in: "Leadership.#exclusively",
-    find: "this.#note(messageOfError(error), error)",
+    find: "this.#problem.note(error)",
     replace: "new Promise<void>(() => void error)",
   },
   {
