@@ -30,6 +30,9 @@ interface StoreParts {
   readonly rotation: RotationSchedule;
 }
 
+/** A sync of a healthy disk takes milliseconds; under a heavy load, seconds. */
+const HANGING_SYNC_MS = 15_000;
+
 /** The journal of an open store, the fault that stops it, and the recovery from that fault. */
 export class RecoverableJournal {
   readonly #options: JournalOptions;
@@ -62,6 +65,14 @@ export class RecoverableJournal {
   /** Null: changes are accepted. */
   get fault(): StorageFault | null {
     return this.#fault;
+  }
+
+  /** A disk that does not answer counts as failed: the other host of a pair can do better. */
+  get reportedFault(): StorageFault | null {
+    const isHanging =
+      this.#writer instanceof LogBatchWriter &&
+      performance.now() - this.#writer.syncBeganAt > HANGING_SYNC_MS;
+    return this.#fault ?? (isHanging ? { code: "storage_failed" } : null);
   }
 
   /** Whether lines can be written to the journal of this host, even if another host leads. */

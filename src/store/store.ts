@@ -172,11 +172,11 @@ export class Store {
   /**
    * In a pair: applies what the other host wrote since, and refuses changes from now on. Rejects if
    * the log cannot be read, with a `StorageError` if the lines cannot be written, and with a
-   * `CannotFollow` if they are not a continuation, or of a newer version.
+   * `CannotFollow` if they are not a continuation, or of a newer version. The signal ends it early.
    */
-  async follow(): Promise<void> {
+  async follow(signal?: AbortSignal): Promise<void> {
     await this.stopLeading({ code: "standby" });
-    await this.#follower?.catchUp();
+    await this.#follower?.catchUp(signal);
   }
 
   /**
@@ -202,7 +202,7 @@ export class Store {
 
   status(): StoreStatus {
     return {
-      fault: this.#journal.fault,
+      fault: this.#journal.reportedFault,
       folderChange: this.#lockedFolder.change,
       notes: [...this.#notes, ...this.#lockedFolder.notes],
       checkpointError: this.#checkpoints.error,

@@ -31,6 +31,8 @@ export class SimulatedLog {
   fault: AppendFault | null = null;
   /** The process that leads. */
   instance: string | null = null;
+  /** The last line of each process. */
+  readonly lastAppended = new Map<string, number>();
   /** When each line was appended. */
   readonly addedAt = new Map<number, number>();
   readonly hosts = new Map<string, HostReport & { readonly seenAt: number }>();
@@ -114,7 +116,7 @@ export class SimulatedHostLog implements HostLog {
   }
 
   async renew(epoch: number, termMs: number): Promise<boolean> {
-    if (!this.#isLeading(epoch)) return false;
+    if (!this.#isLeading(epoch) || this.#hasLostLines()) return false;
     this.#log.until = this.#log.now + termMs;
     this.#log.termMs = termMs;
     this.#log.terms += 1;
@@ -178,6 +180,10 @@ export class SimulatedHostLog implements HostLog {
     return this.#log.database;
   }
 
+  #hasLostLines(): boolean {
+    return this.#log.leader.seq < (this.#log.lastAppended.get(this.#instance) ?? 0);
+  }
+
   #isLeading(epoch: number): boolean {
     const { leader } = this.#log;
     return leader.epoch === epoch && leader.holder === this.#host;
@@ -192,6 +198,7 @@ export class SimulatedHostLog implements HostLog {
       log.addedAt.set(firstSeq + index, log.now);
     }
     log.leader = { ...log.leader, seq: lastSeq, sum };
+    log.lastAppended.set(this.#instance, lastSeq);
     return true;
   }
 }

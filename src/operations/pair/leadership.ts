@@ -45,7 +45,8 @@ export class Leadership {
   #settled: Promise<void> = Promise.resolve();
   /** Since the start of this process; it may have been this one. */
   #hasSeenLeader = false;
-  #isStopped = false;
+  /** Aborted: this host is about to end. */
+  readonly #stopping = new AbortController();
   #isEnding = false;
   readonly #problem: LeadershipProblem;
 
@@ -128,7 +129,7 @@ export class Leadership {
 
   /** Stops leading; the other host may lead at once. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
+    this.#stopping.abort();
     clearTimeout(this.#timer ?? undefined);
     await this.#release(null, 0);
     await this.#reports.stop();
@@ -146,7 +147,7 @@ export class Leadership {
   }
 
   #schedule(delay: number): void {
-    if (this.#isStopped) return;
+    if (this.#stopping.signal.aborted) return;
     this.#timer = setTimeout(() => {
       void this.step().then(() => this.#schedule(this.#options.pollMs));
     }, delay);
@@ -189,7 +190,8 @@ export class Leadership {
   async #follow(): Promise<void> {
     const { store, log: shared, bootMs, termMs } = this.#options;
     await this.#settled;
-    await store.follow();
+    // A stop does not wait until this host has read all lines of a week.
+    await store.follow(this.#stopping.signal);
     const row = await shared.readLeader();
     this.#row = row;
     this.#observed.note(row, bootMs());
@@ -207,7 +209,7 @@ export class Leadership {
 
   #mayClaim({ holder, isOwn, heir }: LogLeader): boolean {
     const { host, store, bootMs } = this.#options;
-    if (this.#isStopped || bootMs() < this.#claimsFrom) return false;
+    if (this.#stopping.signal.aborted || bootMs() < this.#claimsFrom) return false;
     // It may be a term of this process, if the outcome of a write or of a claim is not known.
     const isOver = holder === null || isOwn || this.#observed.hasLapsed(bootMs());
     if (!isOver || (heir !== null && heir !== host)) return false;

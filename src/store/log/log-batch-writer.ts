@@ -16,6 +16,7 @@ export class LogBatchWriter implements BatchWriter {
   /** The syncs that are under way, one after the other; null: none is. */
   #syncing: Promise<void> | null = null;
   #isSyncDue = false;
+  #syncBeganAt = Infinity;
   /** A failed sync is never tried again: the next one could report what it did not do. */
   #syncFailure: StorageError | null = null;
 
@@ -37,6 +38,11 @@ export class LogBatchWriter implements BatchWriter {
     this.#appendCopy(file, bytes);
     this.#isSyncDue = true;
     this.#syncing ??= this.#syncWhileDue(file);
+  }
+
+  /** Since when one sync has not returned, by `performance.now`; `Infinity`: none is under way. */
+  get syncBeganAt(): number {
+    return this.#syncBeganAt;
   }
 
   async finishSegment(): Promise<void> {
@@ -72,6 +78,7 @@ export class LogBatchWriter implements BatchWriter {
     do {
       this.#isSyncDue = false;
       try {
+        this.#syncBeganAt = performance.now();
         await this.#copy.sync(file);
       } catch (error) {
         if (!(error instanceof StorageError)) throw error;
@@ -79,6 +86,7 @@ export class LogBatchWriter implements BatchWriter {
         this.#onSyncFailure(error);
       }
     } while (this.#isSyncDue && this.#syncFailure === null);
+    this.#syncBeganAt = Infinity;
     // In the same step as the check above: a write after it begins the next sync.
     this.#syncing = null;
   }

@@ -38,6 +38,7 @@ export class LogFollower {
   #work: Promise<unknown> = Promise.resolve();
   #isStopped = false;
   #bytesSincePause = 0;
+  #limit = LINES_AT_ONCE;
 
   constructor(parts: FollowerParts) {
     this.#parts = parts;
@@ -50,10 +51,10 @@ export class LogFollower {
 
   /**
    * Reads the log to where it ends now. Rejects with `LogUnavailable`, with a `StorageError` if the
-   * disk of this host cannot take the lines, or with `CannotFollow`.
+   * disk of this host cannot take the lines, or with `CannotFollow`. Ends early if the signal aborts.
    */
-  catchUp(): Promise<void> {
-    return this.#afterOtherWork(() => this.#catchUp());
+  catchUp(signal?: AbortSignal): Promise<void> {
+    return this.#afterOtherWork(() => this.#catchUp(signal));
   }
 
   /**
@@ -93,18 +94,32 @@ export class LogFollower {
     return result;
   }
 
-  async #catchUp(): Promise<void> {
-    const { log, live, journal } = this.#parts;
+  async #catchUp(signal?: AbortSignal): Promise<void> {
+    const { live, journal } = this.#parts;
     if (this.#problem !== null) throw this.#problem;
-    while (!this.#isStopped) {
+    const isEnding = (): boolean => this.#isStopped || signal?.aborted === true;
+    while (!isEnding()) {
       while (journal.recovering !== null) await journal.recovering;
       const { fault } = journal;
       if (fault !== null && !journal.canCopyLines) throw new StorageError(fault, null);
-      const lines = await log.readLines(live.lastSeq, LINES_AT_ONCE);
+      const limit = this.#limit;
+      const lines = await this.#readLines(live.lastSeq, limit);
       if (this.#isStopped) return;
       await this.#applyAll(journal.commit, lines);
       if (lines.length === 0) await this.#checkEnd();
-      if (lines.length < LINES_AT_ONCE) return journal.endLogFault();
+      if (lines.length < limit) return journal.endLogFault();
+    }
+  }
+
+  /** Fewer at a time if they do not arrive in time: they may be large, or the network slow. */
+  async #readLines(after: number, limit: number): Promise<readonly LogLine[]> {
+    try {
+      const lines = await this.#parts.log.readLines(after, limit);
+      this.#limit = Math.min(LINES_AT_ONCE, 2 * limit);
+      return lines;
+    } catch (error) {
+      this.#limit = Math.max(1, Math.floor(limit / 4));
+      throw error;
     }
   }
 

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { chooseHeir, RecentProgress } from "../../../src/operations/pair/hand-over.ts";
 import type { HostRow } from "../../../src/store/log/shared-log.ts";
+import { transactCommand } from "../../support/licensed-store.ts";
 import { HARDWARE_ID } from "../../support/new-site.ts";
 import { answers, openHosts, type HostsOfPair } from "../../support/pair-leaderships.ts";
+import { register } from "../../support/scenario.ts";
 
 /** Alpha leads, and beta said that it follows. */
 async function openLedPair(): Promise<HostsOfPair> {
@@ -27,6 +29,10 @@ describe("a hand-over", () => {
     // Only the heir may lead now.
     await hosts.alpha.leadership.step();
     expect(answers(hosts)).toEqual({ alpha: false, beta: false });
+    expect(isDone).toBe(false);
+    // A term alone is not enough: beta has written nothing yet.
+    await hosts.log.connect("beta").claim(10_000);
+    await Bun.sleep(120);
     expect(isDone).toBe(false);
     await hosts.beta.leadership.step();
     expect(await handingOver).toEqual({ ok: true, value: { leader: "beta" } });
@@ -53,6 +59,22 @@ describe("a hand-over", () => {
     expect(await handingOver).toMatchObject({ ok: false, fault: { reason: "not_taken" } });
     await hosts.alpha.leadership.step();
     expect(answers(hosts)).toEqual({ alpha: true, beta: false });
+    expect(hosts.alpha.leadership.mayAccept()).toBe(true);
+  });
+
+  test("lets the leader write what is only in memory first", async () => {
+    const hosts = await openLedPair();
+    const results: boolean[] = [];
+    hosts.alpha.leadership.addListener({
+      finish: async () => {
+        results.push((await transactCommand(hosts.alpha.store, register("ada"))).ok);
+      },
+    });
+    const handingOver = hosts.alpha.leadership.handOver();
+    while (hosts.log.leader.holder !== null) await Bun.sleep(1);
+    await hosts.beta.leadership.step();
+    await handingOver;
+    expect(results).toEqual([true]);
   });
 });
 

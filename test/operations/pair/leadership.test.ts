@@ -179,6 +179,7 @@ describe("a failed step of the leadership", () => {
     expect(refused).toEqual({ ok: false, fault: { code: "standby" } });
     // The other host leads at once, and this one does not take it back.
     await hosts.alpha.leadership.step();
+    expect(hosts.log.leader.epoch).toBe(1);
     expect(hosts.alpha.leadership.problem).toBe("the access list is damaged");
     await hosts.beta.leadership.step();
     expect(answers(hosts)).toEqual({ alpha: false, beta: true });

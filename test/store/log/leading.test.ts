@@ -1,5 +1,5 @@
 // What a host that leads does when its disk fails, when it stops leading, and when it is stopped.
-import { describe, expect, test } from "bun:test";
+import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
 import type { StorageFault } from "../../../src/store/journal/storage-fault.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { FaultyDisk, isPending, makeDiskError } from "../../support/faulty-disk.ts";
@@ -71,6 +71,31 @@ describe("a leader whose copy of the journal cannot be synced", () => {
     await waitUntil(() => alpha.fatalErrors.length > 0);
     expect(leadPair(log, alpha, "alpha")).rejects.toThrow("storage_failed");
     expect(await codeOf(alpha.store, "bob")).toBe("storage_failed");
+  });
+});
+
+describe("a leader whose disk does not answer", () => {
+  test("reports that its disk failed after 15 seconds, and not any more when it answers", async () => {
+    const { alpha, disk } = await openLeadingPair();
+    let now = 0;
+    const clock = spyOn(performance, "now").mockImplementation(() => now);
+    onTestFinished(() => clock.mockRestore());
+    const syncs = disk.block("syncData");
+    expect(await codeOf(alpha.store, "ada")).toBe("granted");
+    now = 15_000;
+    expect(await codeOf(alpha.store, "bob")).toBe("granted");
+    expect(alpha.store.status().fault).toBeNull();
+    now = 15_001;
+    expect(alpha.store.status().fault).toEqual({ code: "storage_failed" });
+    // The next one begins then.
+    await syncs.releaseOne();
+    await waitUntil(() => alpha.store.status().fault === null);
+    now = 40_000;
+    expect(alpha.store.status().fault).toEqual({ code: "storage_failed" });
+    syncs.releaseAll();
+    await waitUntil(() => alpha.store.status().fault === null);
+    now = 100_000;
+    expect(alpha.store.status().fault).toBeNull();
   });
 });
 

@@ -1,0 +1,54 @@
+// How a host that follows reads many lines.
+import { describe, expect, test } from "bun:test";
+import { LogUnavailable } from "../../../src/store/log/shared-log.ts";
+import {
+  dumpStateSorted,
+  openSite,
+  transactOrThrow,
+  unwrap,
+} from "../../support/licensed-store.ts";
+import { leadPair, openPair } from "../../support/pair-of-sites.ts";
+import { register } from "../../support/scenario.ts";
+
+const isUnavailable = (work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => false,
+    (error: unknown) => error instanceof LogUnavailable,
+  );
+
+describe("a host that reads many lines", () => {
+  test("ends early if it is about to stop, and continues later", async () => {
+    const stopping = new AbortController();
+    const observer = { applied() {}, durable() {}, followed: () => stopping.abort() };
+    const { log, alpha, beta } = await openPair({ beta: { observer } });
+    unwrap(await leadPair(log, alpha, "alpha"));
+    for (let count = 0; count < 600; count += 1)
+      await transactOrThrow(alpha.store, register("ada"));
+    await beta.store.follow(stopping.signal);
+    expect(beta.store.status().seq).toBeLessThan(log.leader.seq);
+    await beta.store.follow();
+    expect(beta.store.peek(dumpStateSorted)).toEqual(alpha.store.peek(dumpStateSorted));
+  });
+
+  test("reads fewer lines at a time after a read that took too long", async () => {
+    const { log, alpha, beta } = await openPair();
+    const limits: number[] = [];
+    const shared = log.connect("beta");
+    const slow = Object.assign(log.connect("beta"), {
+      readLines(after: number, limit: number) {
+        limits.push(limit);
+        if (limit > 40) throw new LogUnavailable("no answer within 5000 ms");
+        return shared.readLines(after, limit);
+      },
+    });
+    unwrap(await leadPair(log, alpha, "alpha"));
+    for (let count = 0; count < 100; count += 1)
+      await transactOrThrow(alpha.store, register("ada"));
+    await beta.stop();
+    const again = await openSite({ folder: beta.folder, openLog: async () => slow });
+    limits.length = 0;
+    while (await isUnavailable(again.store.follow()));
+    expect(limits.slice(0, 3)).toEqual([500, 125, 31]);
+    expect(again.store.peek(dumpStateSorted)).toEqual(alpha.store.peek(dumpStateSorted));
+  });
+});
