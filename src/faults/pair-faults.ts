@@ -109,7 +109,7 @@ export const ADMISSION_FAULTS: FaultRows<AdmissionFault["code"]> = {
   },
   pair_host_taken: {
     status: 409,
-    message: ({ host }) => `host ${host} is the host that admits`,
+    message: ({ host }) => `the request is of host ${host}, which is the name of this host`,
     hint: "make the request again with another --pair-host",
     sample: { host: "alpha" },
   },

@@ -22,7 +22,7 @@ import { ApplianceStatus } from "./appliance-status.ts";
 import { AuditBudget } from "./audit-budget.ts";
 import { AuditLogReader } from "./audit-log-reader.ts";
 import { AuditMaintenance } from "./audit-maintenance.ts";
-import { createLeadership, refuseOtherMachine } from "./pair/create-leadership.ts";
+import { createLeadership, refuseOtherHost } from "./pair/create-leadership.ts";
 import type { Leadership } from "./pair/leadership.ts";
 import { createLocalPublisher, type FilePublisher } from "./pair/file-publisher.ts";
 import { PairMembership } from "./pair/pair-membership.ts";
@@ -168,7 +168,7 @@ export async function wire(
   const store = await Store.open({
     ...(pair && {
       async openLog(logFolder: LogFolder) {
-        refuseOtherMachine(logFolder.pair, pair.host, identity);
+        refuseOtherHost(logFolder.pair, pair.host, identity);
         return (opened.log = await openLog(pair, logFolder));
       },
     }),

@@ -167,7 +167,7 @@ describe("a host of a pair", () => {
     expect(
       (await refusalOn(alpha, ["move", "out", newFile("site.move")], ["--yes"])).stderr,
     ).toContain("in_a_pair");
-    await servers.beta.stop();
+    expect(await servers.beta.stop()).toBe(0);
     const backup = newFile("site.berth");
     const folder = beta.flags.slice(0, 2);
     await runOrThrowOn({ ...beta, flags: folder }, ["backup", backup]);
@@ -175,6 +175,12 @@ describe("a host of a pair", () => {
     expect([restore.code, restore.stderr]).toEqual([
       1,
       expect.stringContaining("is of a pair (alpha and beta)"),
+    ]);
+    const renamed = beta.pairFlags.map((flag) => (flag === "beta" ? "gamma" : flag));
+    const unknown = await refusalOfServer({ ...beta, pairFlags: renamed });
+    expect([unknown.code, unknown.stderr]).toEqual([
+      78,
+      expect.stringContaining("gamma is no host of the pair (alpha and beta)"),
     ]);
     const refusal = await refusalOfServer(beta, { isAlone: true });
     expect([refusal.code, refusal.stderr]).toEqual([

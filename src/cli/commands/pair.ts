@@ -3,7 +3,7 @@ import { unwrapReply, withAdminClient, withRunningServer } from "../client/admin
 import { Failure } from "../frame/command.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
-import { formatTable } from "../frame/terminal.ts";
+import { formatCount, formatTable } from "../frame/terminal.ts";
 import { joinCommands } from "./pair-join.ts";
 import { leaveCommand } from "./pair-leave.ts";
 
@@ -63,7 +63,7 @@ export function formatPair(pair: Pair): string {
     row.role ?? "-",
     row.version ?? "-",
     row.seen_seconds_ago === null ? "-" : `${row.seen_seconds_ago} s ago`,
-    row.lines_behind === null ? "-" : `${row.lines_behind} lines`,
+    row.lines_behind === null ? "-" : formatCount(row.lines_behind, "line"),
     row.clock_ahead_seconds === null ? "-" : formatOffset(row.clock_ahead_seconds),
     row.url ?? "-",
     row.hardware_id?.slice(0, HARDWARE_DIGITS) ?? "-",

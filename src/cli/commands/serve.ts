@@ -43,6 +43,8 @@ const AUTHENTICATION_TEXTS = {
   mtls: "with a certificate, over TLS",
 };
 
+const LISTED = "berth status lists them";
+
 async function banner({
   url,
   tlsUrl,
@@ -51,7 +53,7 @@ async function banner({
   ...services
 }: ServerContext): Promise<void> {
   const { siteName, listen, metricsListen, clientNetworks, clientAuth } = settings;
-  const { applianceStatus, access, certificate } = services;
+  const { applianceStatus, access, certificate, leadership } = services;
   const status = await applianceStatus.read();
   const licenses = status.ok ? status.value.licenses : [];
   const findings = status.ok
@@ -72,13 +74,18 @@ async function banner({
         ? []
         : [["  metrics", `${formatListenAddress(metricsListen)}, without a login`]]),
       ["  data", folder],
-      ["  licenses", licenseTexts.join(", ") || "none yet"],
+      ...(leadership === null
+        ? []
+        : [
+            ["  pair", `host ${leadership.status().host}; berth pair status shows which one leads`],
+          ]),
+      ...(status.ok ? [["  licenses", licenseTexts.join(", ") || "none yet"]] : []),
       ["  applications", `from ${networks}, ${authentication}`],
       [
         "  administration",
         access.isClaimed() ? "with a credential" : "from this machine only, without a login",
       ],
-      ["  findings", `${countFindings(findings) || "none"}; berth status lists them`],
+      ["  findings", status.ok ? `${countFindings(findings) || "none"}; ${LISTED}` : LISTED],
     ]),
   );
   const view = certificate();

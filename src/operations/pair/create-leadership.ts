@@ -41,16 +41,24 @@ export function createLeadership(
 }
 
 /**
- * Two machines with one name would each take the other's term for their own. A machine of which a
- * part was replaced is still the same one, as for a license.
+ * A host with a name that is not in the pair could never lead. Two machines with one name would
+ * each take the other's term for their own. A machine of which a part was replaced is still the
+ * same one, as for a license.
  */
-export function refuseOtherMachine(
+export function refuseOtherHost(
   pair: Pair | null,
   host: string,
   identity: Pick<Identity, "hashHardware" | "isThisMachine">,
 ): void {
-  const known = pair?.hosts.get(host);
-  if (known === undefined || identity.isThisMachine(known.hardware)) return;
+  if (pair === null) return;
+  const known = pair.hosts.get(host);
+  if (known === undefined) {
+    throw new FolderRefused(
+      `host ${host} is no host of the pair (${[...pair.hosts.keys()].join(" and ")})`,
+      "set pair_host to the name with which this host was admitted",
+    );
+  }
+  if (identity.isThisMachine(known.hardware)) return;
   const { hardwareId } = identity.hashHardware();
   throw new FolderRefused(
     `host ${host} of the pair is another machine: its hardware id is ${known.hardwareId}, and that of this machine is ${hardwareId}`,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Pair } from "../../../src/domain/pair/pair.ts";
 import { MONDAY } from "../../support/scenario.ts";
-import { refuseOtherMachine } from "../../../src/operations/pair/create-leadership.ts";
+import { refuseOtherHost } from "../../../src/operations/pair/create-leadership.ts";
 import { Identity } from "../../../src/operations/identity.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import type { HardwareComponent } from "../../../src/license/hardware.ts";
@@ -33,7 +33,7 @@ describe("the name of a host in a pair", () => {
       { kind: "machine_id", value: "another machine" },
       { kind: "mac", value: "52:54:00:12:34:56" },
     ]);
-    const refuse = (): void => refuseOtherMachine(pair, "alpha", machine);
+    const refuse = (): void => refuseOtherHost(pair, "alpha", machine);
     expect(refuse).toThrow(hardwareId);
     expect(refuse).toThrow(machine.hashHardware().hardwareId);
   });
@@ -43,12 +43,14 @@ describe("the name of a host in a pair", () => {
       ...COMPONENTS.slice(0, 2),
       { kind: "mac", value: "52:54:00:ff:ff:ff" },
     ]);
-    expect(() => refuseOtherMachine(pair, "alpha", machine)).not.toThrow();
+    expect(() => refuseOtherHost(pair, "alpha", machine)).not.toThrow();
   });
 
-  test("is accepted if it is not in the pair, or if there is none", async () => {
+  test("is refused if the pair has no such host, and accepted if there is no pair yet", async () => {
     const { pair, machine } = await makeHosts([{ kind: "mac", value: "52:54:00:ff:ff:ff" }]);
-    expect(() => refuseOtherMachine(pair, "beta", machine)).not.toThrow();
-    expect(() => refuseOtherMachine(null, "alpha", machine)).not.toThrow();
+    expect(() => refuseOtherHost(pair, "beta", machine)).toThrow(
+      "host beta is no host of the pair (alpha)",
+    );
+    expect(() => refuseOtherHost(null, "alpha", machine)).not.toThrow();
   });
 });

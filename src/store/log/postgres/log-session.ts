@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { FolderRefused } from "../../folder/refusal.ts";
 import type { LogUrl } from "./log-url.ts";
 import { openSocket, type SocketAddress } from "./log-socket.ts";
+import { guardPassword } from "./plain-password.ts";
 
 export interface LogSessionOptions {
   readonly url: LogUrl;
@@ -72,6 +73,7 @@ export async function openSession(
   const certificate = url.sslrootcert === null ? null : readFileSync(url.sslrootcert, "utf8");
   const password = readPassword(address) ?? "";
   const socket = await openSocket(address, { mode: url.sslmode, certificate }, signal);
+  const guard = url.sslmode === "verify-full" ? null : guardPassword(socket, password);
   // The driver listens to it only later.
   const lost = Promise.withResolvers<never>();
   socket.once("close", () => lost.reject(new Error("the database closed the connection")));
@@ -97,7 +99,7 @@ export async function openSession(
     database: url.database,
     user: url.user,
     // A function, since variables of the environment replace an empty text.
-    password: () => password,
+    password: guard?.read ?? (() => password),
     ssl: false,
     max: 1,
     prepare: true,
@@ -117,7 +119,11 @@ export async function openSession(
   signal.addEventListener("abort", close);
   try {
     const reading = sql.unsafe<Record<string, unknown>[]>(READ_SESSION);
-    const [row = {}] = await Promise.race([reading, lost.promise]);
+    const [row = {}] = await Promise.race([
+      ...(guard ? [guard.refused] : []),
+      reading,
+      lost.promise,
+    ]);
     if (row["is_standby"] === true) throw new Error("the server is a standby");
     if (!keepsDefaults) refuseSettings(row, url);
     return {

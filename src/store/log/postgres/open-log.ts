@@ -119,7 +119,7 @@ async function findLog(connection: LogConnection, folder: KnownFolder): Promise<
   }
   if (folder.appliance !== null && appliance !== folder.appliance) {
     throw new FolderRefused(
-      `the database has the log of appliance ${String(appliance)}, and this folder is of appliance ${folder.appliance}`,
+      `the database has the log of appliance ${String(appliance)}, and this folder is of ${folder.appliance}`,
       "to let this host join that appliance: berth help guide pair; for a pair of its own, use an empty database",
     );
   }
