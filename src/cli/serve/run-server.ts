@@ -108,7 +108,7 @@ export async function runServer(options: ServerOptions): Promise<number> {
     caps: () => ({ perUser: live.current.maxSlotsPerUser, perPeer: live.current.maxSlotsPerPeer }),
     maxPlacesPerCaller: () => live.current.maxPlacesPerCaller,
     auditBudget: () => live.current.auditBudget,
-    ...(pair && { pair }),
+    ...(pair && { pair: { ...pair, isStopping: () => signals.isStopRequested } }),
     siteSettings: () => live.current,
   });
   const { applianceStatus, hostMove, access } = appliance;

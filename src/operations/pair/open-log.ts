@@ -16,6 +16,8 @@ export interface PairOptions extends LogPasswordSources {
   readonly termMs: number;
   /** How long to wait for the database at the start. */
   readonly patienceMs?: number;
+  /** Whether this process is to stop: it then waits no longer. */
+  readonly isStopping?: () => boolean;
 }
 
 export interface PairLog extends HostLog {
@@ -34,13 +36,14 @@ const RETRY_MS = 1_000;
  * that forms a pair does not.
  */
 export async function openPairLog(options: PairOptions, folder: LogFolder): Promise<PairLog> {
-  const { patienceMs = folder.pair === null ? 0 : PATIENCE_MS } = options;
+  const { patienceMs = folder.pair === null ? 0 : PATIENCE_MS, isStopping } = options;
   const deadline = performance.now() + patienceMs;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await openOnce(options, folder);
     } catch (error) {
-      if (!(error instanceof LogUnavailable) || performance.now() >= deadline) throw error;
+      const isOver = performance.now() >= deadline || isStopping?.() === true;
+      if (!(error instanceof LogUnavailable) || isOver) throw error;
       if (attempt === 1) log.warn("waiting for the database", { problem: error.message });
       await Bun.sleep(RETRY_MS);
     }

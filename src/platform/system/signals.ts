@@ -10,18 +10,27 @@ export class ServerSignals {
   readonly stopRequested: Promise<void>;
   /** False under `nohup`: the process then has a terminal but does not use it. */
   readonly #usesTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor)) && hasTerminal();
+  #isStopRequested = false;
   #reload: (() => void) | null = null;
   #isReloadPending = false;
 
   constructor() {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.stopRequested = promise;
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
+    const stop = (): void => {
+      this.#isStopRequested = true;
+      resolve();
+    };
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, stop);
     process.on("SIGHUP", () => {
-      if (this.#usesTerminal && !hasTerminal()) resolve();
+      if (this.#usesTerminal && !hasTerminal()) stop();
       else if (this.#reload === null) this.#isReloadPending = true;
       else this.#reload();
     });
+  }
+
+  get isStopRequested(): boolean {
+    return this.#isStopRequested;
   }
 
   /** Sets what SIGHUP does. A signal that came earlier is handled immediately. */
