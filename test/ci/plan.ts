@@ -126,7 +126,7 @@ export const JOBS: readonly Job[] = [
   slow(["operations", "store"], 30, { unaffectedBy: NOT_PERSISTENCE }),
   slow(["desk"], 30, { unaffectedBy: NOT_DESK }),
   script("clients", 85),
-  script("pair", 405),
+  script("pair", 430),
   suite("browser", "other-sites", 120, { unaffectedBy: NOT_BROWSER_ACCESS }),
   suite("browser", "page-layout", 180, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-tasks", 40, { unaffectedBy: NOT_PAGE }),

@@ -9,12 +9,17 @@ import { postgresFolder } from "./postgres-programs.ts";
 
 let databaseCount = 0;
 
-/** The URL of a new, empty database. */
-export function createDatabase({ port, url }: PostgresCluster): string {
+/** The URL of a new database: empty, or a copy of another one that no host uses. */
+export function createDatabase({ port, url }: PostgresCluster, original?: string): string {
   databaseCount += 1;
   const name = `pair${databaseCount}`;
   const server = ["-h", "127.0.0.1", "-p", String(port), "-U", "berth"];
-  const { exitCode, stderr } = Bun.spawnSync([join(postgresFolder(), "createdb"), ...server, name]);
+  const { exitCode, stderr } = Bun.spawnSync([
+    join(postgresFolder(), "createdb"),
+    ...server,
+    ...(original === undefined ? [] : ["-T", new URL(original).pathname.slice(1)]),
+    name,
+  ]);
   if (exitCode !== 0) throw new Error(stderr.toString());
   return url.replace(/postgres$/, name);
 }

@@ -16,13 +16,28 @@ import {
   makeTempFolder,
   seed,
 } from "../../support/suite-harness.ts";
-import { createDatabase } from "../hosts-of-pair.ts";
+import {
+  admitHost,
+  createDatabase,
+  formPair,
+  makeHost,
+  serveOn,
+  waitForLeader,
+} from "../hosts-of-pair.ts";
 import { PostgresCluster } from "../postgres-cluster.ts";
+import {
+  joinOnce,
+  killJoin,
+  killLeavingCommand,
+  killLeavingServer,
+  type StoppedPair,
+} from "./killed-commands.ts";
 import { LogServers, makeLogHost, startLeading, type PairKillCounts } from "./log-servers.ts";
 
 const KILLS = chooseSize(75, 4_000, 30);
 const FIRST_STARTS = chooseSize(16, 400, 8);
 const LATE_CHECKPOINTS = chooseSize(3, 100, 2);
+const COMMANDS = chooseSize(3, 100, 2);
 /** More than there are cores: most of the time a host waits for the end of a term. */
 const PARALLEL_SITES = 5;
 const RUNS_PER_SITE = 60;
@@ -126,5 +141,58 @@ describe("after kills of hosts with a log under load", () => {
     const all = Object.entries({ ...others, standbyKills });
     expect(all.filter(([, count]) => count === 0)).toEqual([]);
     expect(results.counts.endedTerms).toBeLessThan(results.killCount);
+  });
+});
+
+describe("a command of a pair", () => {
+  /** Both hosts were stopped cleanly. */
+  async function makeStoppedPair(): Promise<StoppedPair> {
+    const { alpha, beta, servers, database } = await formPair(cluster);
+    await servers.beta.stop();
+    await servers.alpha.stop();
+    const [first = 0, second = 0] = ports;
+    return {
+      cluster,
+      database,
+      alpha,
+      beta,
+      root: join(root, `copies-${database.split("/").pop()}`),
+      ports: [first, second],
+    };
+  }
+
+  test("that joins a host can be repeated after a kill, or has joined it", async () => {
+    const database = createDatabase(cluster);
+    const [alpha, beta] = [makeHost("alpha", database), makeHost("beta", database)];
+    await serveOn(alpha);
+    await waitForLeader(alpha, "alpha");
+    const { admission } = await admitHost(alpha, beta);
+    const host = { folder: beta.folder, admission, database, port: firstPort };
+    const joinMs = await joinOnce(host, join(root, "join"));
+    let kills = 0;
+    for (let n = 0; n < 2 * COMMANDS; n += 1) {
+      const delayMs = (0.3 + 0.8 * random()) * joinMs;
+      if (await killJoin(host, join(root, `join-${n}`), delayMs)) kills += 1;
+    }
+    console.log(`${kills} of ${2 * COMMANDS} joins were killed`);
+  });
+
+  test("that ends the pair lets one host serve or both go on, after a kill of the leader", async () => {
+    const pair = await makeStoppedPair();
+    let kills = 0;
+    for (let n = 0; n < COMMANDS; n += 1) {
+      if (await killLeavingServer(pair, `server-${n}`, 60 + 240 * random())) kills += 1;
+    }
+    console.log(`${kills} of ${COMMANDS} leaders were killed before they answered`);
+  });
+
+  test("that ends the pair of stopped hosts can be repeated after a kill", async () => {
+    const pair = await makeStoppedPair();
+    let kills = 0;
+    for (let n = 0; n < COMMANDS; n += 1) {
+      const delayMs = n === 0 ? null : 60 + 500 * random();
+      if (await killLeavingCommand(pair, `command-${n}`, delayMs)) kills += 1;
+    }
+    console.log(`${kills} of ${COMMANDS} commands were killed before their end`);
   });
 });

@@ -208,7 +208,7 @@ export class LogServers implements KillServers {
   }
 }
 
-const isLeading = async ({ url }: ServerProcess): Promise<boolean> =>
+export const isLeading = async ({ url }: ServerProcess): Promise<boolean> =>
   (await fetch(`${url}/api/v4/health`).catch(() => null))?.status === 200;
 
 /** One host as a server that is ready when it leads. */
