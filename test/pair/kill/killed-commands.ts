@@ -83,7 +83,7 @@ class CopiedPair {
   }
 }
 
-export function copyFolder(from: string, to: string): void {
+function copyFolder(from: string, to: string): void {
   mkdirSync(join(to, ".."), { recursive: true });
   cpSync(from, to, { recursive: true, filter: (name) => !name.endsWith(".sock") });
 }
