@@ -36,10 +36,12 @@ export const STORAGE_FAULTS: FaultRows<StorageCode> = {
   },
   standby: {
     status: 503,
-    message: ({ url }) =>
-      url === undefined
-        ? "this host is on standby: another host of the pair answers; call that one"
-        : `this host is on standby: another host of the pair answers at ${url}`,
+    message: ({ leader, url }) => {
+      if (url !== undefined) return `this host is on standby: another host answers at ${url}`;
+      return leader === undefined
+        ? "this host is on standby, and no host of the pair is known to lead; try again"
+        : `this host is on standby: host ${leader} of the pair answers; call that one`;
+    },
     commandLineMessage: ({ leader }) =>
       leader === undefined
         ? "this host is on standby, and it is not known which host of the pair leads"

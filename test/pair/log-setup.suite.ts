@@ -96,7 +96,11 @@ describe("a database for a pair", () => {
     await refusalOf(url.text);
     const other = { ...FOLDER, appliance: "appliance 2" };
     const refusal = refusalOf(url.text, other);
-    await expectRefusal(refusal, "appliance 1, and this folder is of appliance 2", "an empty database");
+    await expectRefusal(
+      refusal,
+      "appliance 1, and this folder is of appliance 2",
+      "an empty database",
+    );
   });
 
   test("is refused with another log than that of the folder, which the message names", async () => {

@@ -1,5 +1,6 @@
 import { ASSETS_PATH, pageFiles, type PageFile } from "../../platform/embedded/page-files.ts";
 import { hashOf, serveText, type ServedFile } from "./served-file.ts";
+import { escapeHtml } from "./escape-html.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
@@ -70,14 +71,3 @@ export function renderPage(file: "page.html" | "docs.html", values: PageValues):
   rendered.set(key, page);
   return page;
 }
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-const escapeHtml = (text: string): string =>
-  text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? character);

@@ -1,5 +1,6 @@
 import type { AnyFault } from "../../faults/fault-types.ts";
 import { callerOf } from "../access/gate.ts";
+import { escapeHtml } from "./escape-html.ts";
 
 export const STANDBY_PAGE_HEADERS = {
   "content-type": "text/html; charset=utf-8",
@@ -46,14 +47,3 @@ function describeLeader(leader: string | null, url: string | null): string {
   const address = escapeHtml(url);
   return `<p>${name} of the pair answers: <a href="${address}">${address}</a></p>`;
 }
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-const escapeHtml = (text: string): string =>
-  text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? "");

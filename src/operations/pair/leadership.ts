@@ -156,9 +156,10 @@ export class Leadership {
   /** One thing at a time. What fails is noted, and the next step tries again. */
   #exclusively(work: () => Promise<void>): Promise<void> {
     this.#step = this.#step.then(work).then(
-      // Until then it would not lead: why the last attempt failed still counts.
+      // Until then, or once it stops, it does not lead: why the last attempt failed still counts.
       () => {
-        if (this.#options.bootMs() >= this.#claimsFrom) this.#problem.end();
+        const { aborted: isStopped } = this.#stopping.signal;
+        if (!isStopped && this.#options.bootMs() >= this.#claimsFrom) this.#problem.end();
       },
       (error: unknown) => this.#problem.note(error),
     );

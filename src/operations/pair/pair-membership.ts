@@ -85,12 +85,13 @@ export class PairMembership {
 
   /**
    * Ends the pair. This host answers nothing more until it is started without the log: then its
-   * own disk decides what it acknowledges. `name` is used where no server runs.
+   * own disk decides what it acknowledges. `name` counts where no server runs, if this machine is
+   * not known in the pair.
    */
   async leave(peer: string, name: string | null = null): MembershipResult<{ host: string }> {
     const { leadership } = this.#side;
     const { hardware } = this.#identity.hashHardware();
-    const host = this.#side.host ?? name ?? this.#findThisHost();
+    const host = this.#side.host ?? this.#findThisHost() ?? name ?? "unknown";
     const isWithoutLog = leadership === null;
     const left = await this.#store.transact(
       { type: "LeavePair", host, hardware, isWithoutLog, peer },
@@ -101,11 +102,11 @@ export class PairMembership {
     return ok({ host });
   }
 
-  /** The name under which this machine was admitted. */
-  #findThisHost(): string {
+  /** The name under which this machine was admitted; null: under none. */
+  #findThisHost(): string | null {
     const hosts = this.#store.peek(({ pair }) => [...(pair?.hosts.values() ?? [])]);
     const thisHost = hosts.find(({ hardware }) => this.#identity.isThisMachine(hardware));
-    return thisHost?.name ?? "unknown";
+    return thisHost?.name ?? null;
   }
 
   /**

@@ -14,14 +14,15 @@ const LOST_LINES =
 export const damagedLine = (seq: number): CannotFollow =>
   new CannotFollow(
     `line ${seq} of the log is damaged`,
-    "compare both hosts with berth verify; nothing was changed",
+    "the database is damaged, or was changed by another program: berth help guide pair says how to continue; nothing was changed",
   );
 
 /** A line of the log installed a license, or trusted a vendor, past the checks of a host. */
 export const unsignedLicense = ({ description, hint }: UnsignedFinding): CannotFollow =>
   new CannotFollow(
     `the log of the pair was changed: ${description}`,
-    hint ?? "find out who wrote to the database; then end the pair, and restore a backup",
+    hint ??
+      "restore a backup from before: berth help guide pair says how; change the password of the database",
   );
 
 /** A line of the log does not continue the journal of this host. */

@@ -189,6 +189,18 @@ describe("a failed step of the leadership", () => {
     expect(hosts.alpha.leadership.problem).toBeNull();
   });
 
+  test("does not say that it can lead again if it is stopped while it cannot", async () => {
+    const { log, alpha } = await openHosts();
+    alpha.leadership.addListener({
+      begin: () => Promise.reject(new Error("the access list is damaged")),
+      end() {},
+    });
+    await alpha.leadership.step();
+    log.now += 60_000;
+    await alpha.leadership.stop();
+    expect(alpha.leadership.problem).toBe("the access list is damaged");
+  });
+
   test("releases the term if the disk of the leader is full", async () => {
     const hosts = await openHosts();
     const { store } = hosts.alpha;
