@@ -5,7 +5,12 @@ import { JSON_TYPE } from "./request/body.ts";
 import { describeRoute } from "./openapi/describe-route.ts";
 import { faultOf, refusalReplyFor } from "./faults.ts";
 import { admit, type Gate } from "./access/gate.ts";
-import { refuseLateReply, refuseOnStandby, replaceLateFault } from "./access/standby.ts";
+import {
+  LEADER_HEADER,
+  refuseLateReply,
+  refuseOnStandby,
+  replaceLateFault,
+} from "./access/standby.ts";
 import { buildOpenapiDocument, OpenapiDocument } from "./openapi/openapi.ts";
 import { access } from "./routes/access.ts";
 import { addConsumption } from "./routes/add-consumption.ts";
@@ -196,7 +201,7 @@ function replyWithFault(fault: AnyFault, { error, set, request }: FailedRequest)
   if (fault.code === "unauthorized") {
     set.headers["www-authenticate"] = fault.plane === undefined ? BASIC_CHALLENGE : "Bearer";
   }
-  if (fault.code === "standby" && fault.url !== undefined) set.headers["berth-leader"] = fault.url;
+  if (fault.code === "standby" && fault.url !== undefined) set.headers[LEADER_HEADER] = fault.url;
   if (fault.code === "too_many_requests") set.headers["retry-after"] = "60";
   if (fault.code === "audit_budget_exhausted") set.headers["retry-after"] = fault.retryAfterSeconds;
   const body = refusalReplyFor(request, fault);

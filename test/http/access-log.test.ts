@@ -12,12 +12,13 @@ interface LogLine {
 class LoggedServer {
   readonly lines: LogLine[] = [];
   status = 200;
+  headers: Record<string, string> = {};
   #now = 5_000_000;
   #replyGate: Promise<void> = Promise.resolve();
   readonly #fetch = withAccessLog(
     async () => {
       await this.#replyGate;
-      return new Response(null, { status: this.status });
+      return new Response(null, { status: this.status, headers: this.headers });
     },
     "default",
     new RequestDurations(),
@@ -68,6 +69,14 @@ test("the access log takes ten server errors a second, and the next line counts 
   server.advanceTime(1_000);
   await server.sendRequests(1);
   expect(server.lines[20]?.facts).toMatchObject({ status: 503, suppressed: 1 });
+});
+
+test("the access log does not show that a host on standby names the leader", async () => {
+  const server = new LoggedServer();
+  server.status = 503;
+  server.headers = { "berth-leader": "https://license1:8443" };
+  await server.sendRequests(3);
+  expect(server.lines).toEqual([]);
 });
 
 test("the access log takes ten slow requests a second", async () => {

@@ -4,6 +4,7 @@ import { refusalReply } from "../faults.ts";
 import type { RequestDurations } from "../metrics/request-durations.ts";
 import { callerOf } from "./gate.ts";
 import { pathOf } from "./route-table.ts";
+import { LEADER_HEADER } from "./standby.ts";
 import type { WaitingCount } from "./waiting-count.ts";
 
 /**
@@ -38,8 +39,7 @@ export function withAccessLog(
     const caller = callerOf(request);
     const workMs = durationMs - (caller?.waitedMs ?? 0);
     durations.observe(caller?.route?.pattern ?? null, response.status, workMs);
-    const message =
-      mode === "requests" ? "request" : classifyRequest(request, response.status, workMs);
+    const message = mode === "requests" ? "request" : classifyRequest(request, response, workMs);
     if (message === null) return response;
     const suppressed = RATE_LIMITED_MESSAGES.has(message) ? limiter.allow(message) : 0;
     if (suppressed !== null) writeLogLine(message, request, response, { durationMs, suppressed });
@@ -79,7 +79,13 @@ const RATE_LIMITED_MESSAGES: ReadonlySet<string> = new Set([
 /** Wrong or missing credential, wrong network or role, wrong host name, too many requests. */
 const ACCESS_REFUSED_STATUSES = new Set([401, 403, 421, 429]);
 
-function classifyRequest(request: Request, status: number, workMs: number): string | null {
+function classifyRequest(
+  request: Request,
+  { status, headers }: Response,
+  workMs: number,
+): string | null {
+  // A host on standby is in order, and clients and load balancers ask it again and again.
+  if (headers.has(LEADER_HEADER)) return null;
   if (status >= 500) return "server error";
   if (workMs >= SLOW_MS) return "slow request";
   if (ACCESS_REFUSED_STATUSES.has(status)) return "request refused";

@@ -3,6 +3,9 @@ import type { Leadership } from "../../operations/pair/leadership.ts";
 import { refuse } from "../faults.ts";
 import { callerOf } from "./gate.ts";
 
+/** Of the reply of a host on standby: where clients reach the host that leads. */
+export const LEADER_HEADER = "berth-leader";
+
 /** Refuses a request that only the leader of a pair answers, before it is handled. */
 export function refuseOnStandby(leadership: Leadership, request: Request): void {
   if (leadership.mayAccept() || isAnsweredOnStandby(request)) return;
