@@ -205,6 +205,35 @@ describe("a host that reads a line that it cannot apply", () => {
     expect(message).toContain(`continues to line ${seq}`);
   });
 
+  test("stops at a log, and refuses a start, if its last line has other content there", async () => {
+    const { log, alpha, beta } = await openLedPair();
+    await beta.store.follow();
+    const { events, end } = takeLastLine(log);
+    log.leader = { ...log.leader, ...end };
+    await appendForeignLine(log, alpha, [...events, ...events]);
+    expect(log.leader.seq).toBe(beta.store.status().seq);
+    const problem = await catchProblem(beta.store.follow());
+    expect(problem).toHaveProperty("message", expect.stringContaining(log.leader.sum));
+    await beta.stop();
+    expect(reopen(log, beta, "beta")).rejects.toThrow(`of the log is ${log.leader.sum}, but`);
+  });
+
+  test("has no part of a line in memory that cannot be applied", async () => {
+    const pair = await openLedPair();
+    const { log, alpha, beta } = pair;
+    await beta.store.follow();
+    const before = beta.store.peek(dumpStateSorted);
+    await transactOrThrow(alpha.store, register("zoe"));
+    const { events, end } = takeLastLine(log);
+    log.leader = { ...log.leader, ...end };
+    // Its license does not exist.
+    const unfit = events.map((event) => ({ ...event, license: 99 })) as Event[];
+    await appendForeignLine(log, beta, [...events, ...unfit]);
+    await refuse(pair, "cannot be applied");
+    await beta.store.stopLeading({ code: "standby" });
+    expect(beta.store.peek(dumpStateSorted)).toEqual(before);
+  });
+
   test("does not lead if the log no longer has the lines that it needs", async () => {
     const pair = await openLedPair();
     const { log, beta } = pair;
