@@ -155,7 +155,7 @@ export const JOBS: readonly Job[] = [
   suite("faults", "mutated-documents", 14),
   suite("faults", "concurrent-starts", 9),
   suite("faults", "clock", 4),
-  suite("faults", "simulation", 90, shortUnlessPersistence(40)),
+  suite("faults", "simulation", 150, shortUnlessPersistence(60)),
   suite("faults", "kill", 75, shortUnlessPersistence(20)),
   suite("faults", "damage", 45, { unaffectedBy: NOT_PERSISTENCE }),
   suite("faults", "power", 37, { unaffectedBy: NOT_PERSISTENCE }),
