@@ -134,7 +134,8 @@ export class SimulatedHost {
       append: (epoch, batch) => send(() => log.append(epoch, batch)),
       claim: (termMs, endedTerm) => send(() => log.claim(termMs, endedTerm)),
       renew: (epoch, termMs) => send(() => log.renew(epoch, termMs)),
-      release: (epoch, heir, heirMs) => send(() => log.release(epoch, heir, heirMs)),
+      release: (epoch, successor, successorMs) =>
+        send(() => log.release(epoch, successor, successorMs)),
       reportHost: (report) => send(() => log.reportHost(report)),
       readHosts: () => send(() => log.readHosts()),
       removeHost: (host) => send(() => log.removeHost(host)),

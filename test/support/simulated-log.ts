@@ -23,7 +23,7 @@ export class SimulatedLog {
   leader: Leader;
   /** By the clock of the log, which only `advance` moves. */
   until = 0;
-  heirUntil = 0;
+  successorUntil = 0;
   /** How often a term began or was renewed. */
   terms = 0;
   termMs = 0;
@@ -48,7 +48,7 @@ export class SimulatedLog {
   appendDelay: Promise<void> = Promise.resolve();
 
   constructor({ seq, sum }: LogEnd) {
-    this.leader = { seq, sum, epoch: 0, holder: null, url: null, heir: null };
+    this.leader = { seq, sum, epoch: 0, holder: null, url: null, successor: null };
   }
 
   /** Another instance is another process of the host. */
@@ -75,10 +75,10 @@ export class SimulatedHostLog implements HostLog {
   }
 
   #viewLeader(): LogLeader {
-    const { leader, until, heirUntil, now, instance, termMs, terms } = this.#log;
+    const { leader, until, successorUntil, now, instance, termMs, terms } = this.#log;
     return {
       ...leader,
-      heir: now < heirUntil ? leader.heir : null,
+      successor: now < successorUntil ? leader.successor : null,
       isOwn: leader.holder === this.#host && instance === this.#instance,
       term: `term ${terms}`,
       termMs,
@@ -104,11 +104,11 @@ export class SimulatedHostLog implements HostLog {
 
   async claim(termMs: number, endedTerm?: string): Promise<LogLeader | null> {
     const log = this.#log;
-    const { epoch, heir, remainingMs, term, isOwn } = this.#viewLeader();
+    const { epoch, successor, remainingMs, term, isOwn } = this.#viewLeader();
     const isOver = endedTerm === undefined ? isOwn || remainingMs === 0 : endedTerm === term;
-    if (!isOver || (heir !== null && heir !== this.#host)) return null;
+    if (!isOver || (successor !== null && successor !== this.#host)) return null;
     log.instance = this.#instance;
-    log.leader = { ...log.leader, holder: this.#host, epoch: epoch + 1, heir: null };
+    log.leader = { ...log.leader, holder: this.#host, epoch: epoch + 1, successor: null };
     log.until = log.now + termMs;
     log.termMs = termMs;
     log.terms += 1;
@@ -123,12 +123,12 @@ export class SimulatedHostLog implements HostLog {
     return true;
   }
 
-  async release(epoch: number, heir: string | null, heirMs: number): Promise<void> {
+  async release(epoch: number, successor: string | null, successorMs: number): Promise<void> {
     const log = this.#log;
     if (!this.#isLeading(epoch)) return;
-    log.leader = { ...log.leader, holder: null, heir };
+    log.leader = { ...log.leader, holder: null, successor };
     log.until = log.now;
-    log.heirUntil = log.now + heirMs;
+    log.successorUntil = log.now + successorMs;
     log.terms += 1;
     log.instance = null;
   }

@@ -65,7 +65,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
     });
     if (!isJoin) refuseInPair(folder, existing);
     if (isMove) checkMove(options, existing, verifyReport, isContinuation);
-    if (isJoin) checkJoin(options, existing, verifyReport);
+    if (isJoin) checkUnused(options, existing, verifyReport);
     const lostLines =
       isMove || isJoin ? 0 : checkLoss(options, existing, verifyReport, isContinuation);
     const { head, coveredSeq, segments, mark } = verifyReport;
@@ -171,7 +171,7 @@ export async function refuseUsedFolder(disk: Disk, folder: string): Promise<void
 }
 
 /** Allows a host to join with an empty or unused folder. */
-function checkJoin(
+function checkUnused(
   { folder }: RestoreOptions,
   existing: ExistingFolder | null,
   { appliance }: VerifyReport,

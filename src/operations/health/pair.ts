@@ -1,4 +1,5 @@
 import { DAY, HOUR, MINUTE, SECOND, type Instant } from "../../domain/time.ts";
+import { MAX_SKEW_MS } from "../pair/clock-skew.ts";
 import { computeClockSkew, findOtherHost } from "../pair/pair-figures.ts";
 import type { PairHostStatus, PairStatus } from "../pair/pair-status.ts";
 import type { DatabaseProblem } from "../../store/log/shared-log.ts";
@@ -10,8 +11,6 @@ const SILENT_AFTER_MS = 30 * SECOND;
 const MAX_LINES_BEHIND = 10_000;
 /** From this on the difference is reported. */
 const SKEW_WARNING_MS = 2 * SECOND;
-/** From this on neither joining nor handing over is possible. */
-const SKEW_LIMIT_MS = 10 * SECOND;
 /** How long a change of the leader is shown. */
 const CHANGE_SHOWN_FOR = 10 * MINUTE;
 
@@ -127,7 +126,7 @@ function skewFindings(status: PairStatus): Finding[] {
   return [
     createFinding("pair_clock_skew", "warning", {
       summary:
-        skew > SKEW_LIMIT_MS
+        skew > MAX_SKEW_MS
           ? `${difference}: neither joining nor handing over is possible`
           : `${difference}: after a takeover the time jumps`,
       remedy: "Let both hosts take their time from the same NTP server",

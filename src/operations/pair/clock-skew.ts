@@ -1,2 +1,5 @@
-/** With a larger difference between the clocks of two hosts, they do not form a pair. */
+/**
+ * With a larger difference of the clocks no host joins, and none hands over: the time of the
+ * appliance would move.
+ */
 export const MAX_SKEW_MS = 10_000;

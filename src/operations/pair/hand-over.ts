@@ -1,16 +1,15 @@
 import type { HandOverFault } from "../../faults/fault-types.ts";
 import type { HostRow, SharedLog } from "../../store/log/shared-log.ts";
+import { MAX_SKEW_MS } from "./clock-skew.ts";
 
-/** Clocks that differ more would move the time of the appliance at a change of the leader. */
-const MAX_SKEW_MS = 10_000;
 /** A host reports every two seconds. */
 const SILENT_MS = 6_000;
 /** A host that follows reads the log several times in this time. */
 const MAX_LAG_MS = 3_000;
 
-/** How long only the heir may lead after a hand-over. */
-export const HEIR_MS = 5_000;
-/** How often it is looked whether the heir leads. */
+/** How long only the successor may lead after a hand-over. */
+export const SUCCESSOR_MS = 5_000;
+/** How often it is looked whether the successor leads. */
 const WAIT_MS = 50;
 
 /** How far the log had come at a time of the boot clock. */
@@ -50,22 +49,24 @@ interface HandOverFacts {
 }
 
 /** Which host can take over now, or why none can. */
-export function chooseHeir(facts: HandOverFacts): { readonly heir: string } | HandOverFault {
+export function chooseSuccessor(
+  facts: HandOverFacts,
+): { readonly successor: string } | HandOverFault {
   const { host, members, hosts, progress, readAt } = facts;
   const leader = hosts.find((row) => row.host === host);
-  const heir = members.find((name) => name !== host);
-  if (heir === undefined) return { code: "hand_over_refused", reason: "alone", host: null };
-  const other = hosts.find((row) => row.host === heir);
+  const successor = members.find((name) => name !== host);
+  if (successor === undefined) return { code: "hand_over_refused", reason: "alone", host: null };
+  const other = hosts.find((row) => row.host === successor);
   const refuse = (reason: HandOverFault["reason"]): HandOverFault => ({
     code: "hand_over_refused",
     reason,
-    host: heir,
+    host: successor,
   });
   if (other === undefined || other.ageMs > SILENT_MS) return refuse("silent");
   if (other.head.seq < progress.seqAt(readAt - other.ageMs - MAX_LAG_MS)) return refuse("behind");
   const skew = Math.abs(other.clockAheadMs - (leader?.clockAheadMs ?? 0));
   if (skew > MAX_SKEW_MS) return refuse("skew");
-  return { heir };
+  return { successor };
 }
 
 interface WaitOptions {
@@ -74,17 +75,17 @@ interface WaitOptions {
   readonly sleep: (milliseconds: number) => Promise<void>;
 }
 
-/** Whether the heir leads before its time is over; `end` is the last line of the leader before. */
-export async function waitForHeir(
+/** Whether the successor leads before its time is over; `end` is the last line of the leader before. */
+export async function waitForSuccessor(
   { log, bootMs, sleep }: WaitOptions,
-  heir: string,
+  successor: string,
   end: number,
 ): Promise<boolean> {
-  const deadline = bootMs() + HEIR_MS;
+  const deadline = bootMs() + SUCCESSOR_MS;
   while (bootMs() < deadline) {
     const row = await log.readLeader().catch(() => null);
     // Its first line is in the log: it answers.
-    if (row?.holder === heir && row.seq > end) return true;
+    if (row?.holder === successor && row.seq > end) return true;
     await sleep(WAIT_MS);
   }
   return false;

@@ -3,7 +3,7 @@ import type { HandOverFault } from "../../faults/fault-types.ts";
 import { log } from "../../platform/log.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import { LogUnavailable, type HostRow, type LogLeader } from "../../store/log/shared-log.ts";
-import { chooseHeir, HEIR_MS, RecentProgress, waitForHeir } from "./hand-over.ts";
+import { chooseSuccessor, SUCCESSOR_MS, RecentProgress, waitForSuccessor } from "./hand-over.ts";
 import { HostReports } from "./host-reports.ts";
 import { LeadershipProblem } from "./leadership-problem.ts";
 import { LeadershipListeners, type LeadershipListener } from "./leadership-listeners.ts";
@@ -117,14 +117,14 @@ export class Leadership {
     }
     const members = store.peek(({ pair }) => [...(pair?.hosts.keys() ?? [])]);
     const facts = { host, members, hosts, progress: this.#progress, readAt: bootMs() };
-    const chosen = chooseHeir(facts);
-    if (!("heir" in chosen)) return err(chosen);
-    const { heir } = chosen;
-    const end = await this.#release(heir, HEIR_MS);
+    const chosen = chooseSuccessor(facts);
+    if (!("successor" in chosen)) return err(chosen);
+    const { successor } = chosen;
+    const end = await this.#release(successor, SUCCESSOR_MS);
     if (end === null) return err({ code: "log_unavailable" });
-    return (await waitForHeir({ ...this.#options, sleep: this.#sleep }, heir, end))
-      ? ok({ leader: heir })
-      : err({ code: "hand_over_refused", reason: "not_taken", host: heir });
+    return (await waitForSuccessor({ ...this.#options, sleep: this.#sleep }, successor, end))
+      ? ok({ leader: successor })
+      : err({ code: "hand_over_refused", reason: "not_taken", host: successor });
   }
 
   /** Stops leading; the other host may lead at once. */
@@ -208,12 +208,12 @@ export class Leadership {
     await this.#lead(claimed.epoch, sentAt);
   }
 
-  #mayClaim({ holder, isOwn, heir }: LogLeader): boolean {
+  #mayClaim({ holder, isOwn, successor }: LogLeader): boolean {
     const { host, store, bootMs } = this.#options;
     if (this.#stopping.signal.aborted || bootMs() < this.#claimsFrom) return false;
     // It may be a term of this process, if the outcome of a write or of a claim is not known.
     const isOver = holder === null || isOwn || this.#observed.hasLapsed(bootMs());
-    if (!isOver || (heir !== null && heir !== host)) return false;
+    if (!isOver || (successor !== null && successor !== host)) return false;
     const { fault } = store.status();
     if (fault !== null && !CAN_LEAD_AFTER.has(fault.code)) return false;
     return store.peek((state) => requireMember(state, this.#options.log.id, host));
@@ -280,7 +280,7 @@ export class Leadership {
   }
 
   /** Returns the last line of this term; null: the log did not take the end of the term. */
-  async #release(heir: string | null, heirMs: number): Promise<number | null> {
+  async #release(successor: string | null, successorMs: number): Promise<number | null> {
     let end: number | null = null;
     const { log, store } = this.#options;
     await this.#exclusively(async () => {
@@ -289,7 +289,7 @@ export class Leadership {
       await this.#finishRequests();
       this.#endTerm({ code: "standby" });
       await this.#settled;
-      await log.release(epoch, heir, heirMs);
+      await log.release(epoch, successor, successorMs);
       end = store.status().seq;
     });
     return end;

@@ -23,7 +23,7 @@ export interface LogLeader extends LogEnd {
   /** How long it lasts after a renewal. */
   readonly termMs: number;
   /** The only host that may lead next, as long as the term lasts; null: any. */
-  readonly heir: string | null;
+  readonly successor: string | null;
 }
 
 export interface LogLine {
@@ -123,8 +123,8 @@ export interface HostLog extends SharedLog {
   readonly claim: (termMs: number, endedTerm?: string) => Promise<LogLeader | null>;
   /** Extends the term of this host; false: another one leads, or the log lost lines of this one. */
   readonly renew: (epoch: number, termMs: number) => Promise<boolean>;
-  /** Ends the term of this host; for a while only `heir` may lead next. */
-  readonly release: (epoch: number, heir: string | null, heirMs: number) => Promise<void>;
+  /** Ends the term of this host; for a while only `successor` may lead next. */
+  readonly release: (epoch: number, successor: string | null, successorMs: number) => Promise<void>;
   /** Replaces what the host said of itself before. */
   readonly reportHost: (report: HostReport) => Promise<void>;
   /** By their names. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chooseHeir, RecentProgress } from "../../../src/operations/pair/hand-over.ts";
+import { chooseSuccessor, RecentProgress } from "../../../src/operations/pair/hand-over.ts";
 import type { HostRow } from "../../../src/store/log/shared-log.ts";
 import { transactCommand } from "../../support/licensed-store.ts";
 import { HARDWARE_ID } from "../../support/new-site.ts";
@@ -26,7 +26,7 @@ describe("a hand-over", () => {
     const handingOver = hosts.alpha.leadership.handOver().finally(() => (isDone = true));
     while (hosts.log.leader.holder !== null) await Bun.sleep(1);
     expect(answers(hosts)).toEqual({ alpha: false, beta: false });
-    // Only the heir may lead now.
+    // Only the successor may lead now.
     await hosts.alpha.leadership.step();
     expect(answers(hosts)).toEqual({ alpha: false, beta: false });
     expect(isDone).toBe(false);
@@ -102,7 +102,7 @@ describe("the host that can take over", () => {
     progress.add({ at, seq });
   }
   const choose = (other: Partial<HostRow>, own: Partial<HostRow> = {}) =>
-    chooseHeir({
+    chooseSuccessor({
       host: "alpha",
       members: ["alpha", "beta"],
       hosts: [row("alpha", own), row("beta", other)],
@@ -111,7 +111,7 @@ describe("the host that can take over", () => {
     });
 
   test("is one that reported lately, has read the lines of then, and has the same time", () => {
-    expect(choose({})).toEqual({ heir: "beta" });
+    expect(choose({})).toEqual({ successor: "beta" });
   });
 
   for (const [title, other, reason] of [
@@ -127,12 +127,14 @@ describe("the host that can take over", () => {
   }
 
   test("is compared with the clock of this host, not with that of the log", () => {
-    expect(choose({ clockAheadMs: 60_000 }, { clockAheadMs: 55_000 })).toEqual({ heir: "beta" });
+    expect(choose({ clockAheadMs: 60_000 }, { clockAheadMs: 55_000 })).toEqual({
+      successor: "beta",
+    });
   });
 
   test("does not exist in a pair of one host", () => {
     const facts = { host: "alpha", hosts: [row("alpha")], progress, readAt: NOW };
-    expect(chooseHeir({ ...facts, members: ["alpha"] })).toEqual({
+    expect(chooseSuccessor({ ...facts, members: ["alpha"] })).toEqual({
       code: "hand_over_refused",
       reason: "alone",
       host: null,
@@ -141,7 +143,7 @@ describe("the host that can take over", () => {
 
   test("is not one that was admitted and never reported", () => {
     const facts = { host: "alpha", hosts: [row("alpha")], progress, readAt: NOW };
-    expect(chooseHeir({ ...facts, members: ["alpha", "beta"] })).toMatchObject({
+    expect(chooseSuccessor({ ...facts, members: ["alpha", "beta"] })).toMatchObject({
       reason: "silent",
     });
   });

@@ -71,8 +71,8 @@ describe("the leadership of a pair", () => {
     await hosts.beta.leadership.step();
     expect(hosts.beta.leadership.status()).toMatchObject({ leader: "alpha", epoch: 1 });
     hosts.log.now += 20_000;
-    hosts.log.leader = { ...hosts.log.leader, heir: "gamma" };
-    hosts.log.heirUntil = hosts.log.now + 1_000;
+    hosts.log.leader = { ...hosts.log.leader, successor: "gamma" };
+    hosts.log.successorUntil = hosts.log.now + 1_000;
     await hosts.beta.leadership.step();
     expect(hosts.beta.leadership.status()).toMatchObject({ role: "standby", leader: null });
   });

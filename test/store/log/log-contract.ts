@@ -146,7 +146,7 @@ export function testLogContract(name: string, makeLog: MakeLog): void {
       expect(await alpha.renew(epoch + 1, LONG)).toBe(false);
     });
 
-    test("gives the leadership to the heir alone, for a while", async () => {
+    test("gives the leadership to the successor alone, for a while", async () => {
       const { alpha, beta } = await makeLog(BASE);
       const epoch = await epochOf(alpha);
       await alpha.release(epoch, "beta", LONG);
@@ -155,11 +155,11 @@ export function testLogContract(name: string, makeLog: MakeLog): void {
       expect(await beta.claim(LONG)).toMatchObject({
         epoch: epoch + 1,
         holder: "beta",
-        heir: null,
+        successor: null,
       });
     });
 
-    test("lets every host lead after the time of an heir that did not come", async () => {
+    test("lets every host lead after the time of an successor that did not come", async () => {
       const { alpha } = await makeLog(BASE);
       const epoch = await epochOf(alpha);
       await alpha.release(epoch, "beta", 0);

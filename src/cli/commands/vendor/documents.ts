@@ -4,7 +4,7 @@ import type { DeskRecords } from "../../../desk/desk-records.ts";
 import { inspectDocument, type DocumentInspection } from "../../../desk/inspect-document.ts";
 import { findSplits } from "../../../desk/pair-continuity.ts";
 import { verifyLicenseRequest } from "../../../license/request.ts";
-import { describeUncheckedPair } from "../../../license/request-pair.ts";
+import { describeUncheckedPair } from "../../../license/describe-request-pair.ts";
 import { EXIT_OK, EXIT_FAILURE, Failure, type Command } from "../../frame/command.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";

@@ -5,7 +5,7 @@ import { wallClock } from "../../../platform/clock.ts";
 import { Misuse } from "../../frame/options.ts";
 import { describeNewRestores, findRequestWarnings } from "../../../desk/request-continuity.ts";
 import { findPairWarnings } from "../../../desk/pair-continuity.ts";
-import { describeRequestPair } from "../../../license/request-pair.ts";
+import { describeRequestPair } from "../../../license/describe-request-pair.ts";
 import { prepareLicense, signPreparedLicense, type PreparedLicense } from "../../../desk/issue.ts";
 import { Failure } from "../../frame/command.ts";
 import { confirm } from "../../frame/confirm.ts";

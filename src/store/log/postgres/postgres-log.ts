@@ -31,16 +31,17 @@ const READ_LINES = `
 
 const LEADER_COLUMNS = `
   epoch, holder, instance, url, head, sum, extract(epoch FROM until)::text AS term, term_ms,
-  CASE WHEN heir_until > clock_timestamp() THEN heir END AS heir,
+  CASE WHEN successor_until > clock_timestamp() THEN successor END AS successor,
   greatest(0, extract(epoch FROM until - clock_timestamp()) * 1000)::float8 AS remaining`;
 
 const READ_LEADER = `SELECT ${LEADER_COLUMNS} FROM berth.leader`;
 
 const CLAIM = `
   UPDATE berth.leader
-  SET epoch = epoch + 1, holder = $1, instance = $4, url = $2, heir = NULL, heir_until = NULL,
+  SET epoch = epoch + 1, holder = $1, instance = $4, url = $2,
+    successor = NULL, successor_until = NULL,
     until = clock_timestamp() + $3::float8 * interval '1 millisecond', term_ms = $3::float8
-  WHERE (heir = $1 OR heir IS NULL OR heir_until < clock_timestamp()) AND (
+  WHERE (successor = $1 OR successor IS NULL OR successor_until < clock_timestamp()) AND (
     extract(epoch FROM until) = $5::numeric
     OR ($5::numeric IS NULL AND (until < clock_timestamp() OR (holder = $1 AND instance = $4)))
   )
@@ -55,8 +56,8 @@ const RENEW = `
 
 const RELEASE = `
   UPDATE berth.leader
-  SET until = clock_timestamp(), holder = NULL, instance = NULL, url = NULL, heir = $3,
-    heir_until = clock_timestamp() + $4::float8 * interval '1 millisecond'
+  SET until = clock_timestamp(), holder = NULL, instance = NULL, url = NULL, successor = $3,
+    successor_until = clock_timestamp() + $4::float8 * interval '1 millisecond'
   WHERE epoch = $1::bigint AND holder = $2
   RETURNING epoch`;
 
@@ -147,9 +148,9 @@ export class PostgresLog implements HostLog {
     return rows.length > 0;
   }
 
-  async release(epoch: number, heir: string | null, heirMs: number): Promise<void> {
+  async release(epoch: number, successor: string | null, successorMs: number): Promise<void> {
     const { host } = this.#options;
-    await this.#reader.run(RELEASE, [epoch, host, heir, heirMs]);
+    await this.#reader.run(RELEASE, [epoch, host, successor, successorMs]);
   }
 
   reportHost(report: HostReport): Promise<void> {
@@ -191,14 +192,14 @@ export class PostgresLog implements HostLog {
 
   #toLeader(row: Row | undefined): LogLeader {
     if (row === undefined) throw new Error("the log has no row for its leader");
-    const { epoch, holder, url, head, sum, heir, remaining } = row;
+    const { epoch, holder, url, head, sum, successor, remaining } = row;
     return {
       epoch: Number(epoch),
       holder: toText(holder),
       url: toClientUrl(url),
       seq: Number(head),
       sum: String(sum),
-      heir: toText(heir),
+      successor: toText(successor),
       remainingMs: Number(remaining),
       isOwn: row["instance"] === this.#instance,
       term: String(row["term"]),

@@ -27,8 +27,8 @@ const CREATE = `
     url text,
     until timestamptz NOT NULL,
     term_ms double precision NOT NULL DEFAULT 0,
-    heir text,
-    heir_until timestamptz,
+    successor text,
+    successor_until timestamptz,
     head bigint NOT NULL,
     sum text NOT NULL
   );
