@@ -133,7 +133,7 @@ const HAND_OVER_MESSAGES: Readonly<Record<HandOverFault["reason"], (host: string
   alone: () => "the pair has no other host that could lead",
   silent: (host) => `host ${host} has not reported for several seconds; this host still leads`,
   behind: (host) => `host ${host} has not read the newest changes yet; this host still leads`,
-  skew: (host) => `the system clocks differ by more than 10 seconds from host ${host}`,
+  skew: (host) => `the clocks of this host and of host ${host} differ by more than 10 seconds`,
   not_taken: (host) => `host ${host} did not take over within 5 seconds; either host leads again`,
 };
 
