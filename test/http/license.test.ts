@@ -73,7 +73,6 @@ test("GET license shows every field as the vendor set it", async () => {
     reset_consumption: true,
     consumption_period: "weekly",
     report_every_days: null,
-    hosts: 1,
     is_air_gapped: false,
     policy_id: null,
   });

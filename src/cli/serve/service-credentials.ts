@@ -30,6 +30,15 @@ export function readPasswordSources(
     passwordCredential:
       readSystemdCredentialText("berth-pair-log-password") ??
       (isRoot ? toText(realDisk.read(serviceFile)) : null),
-    pgpassFile: environment["PGPASSFILE"] ?? join(homedir(), ".pgpass"),
+    pgpassFile: environment["PGPASSFILE"] ?? findPgpass(),
   };
+}
+
+/** A minimal container has neither HOME nor an entry of the user in /etc/passwd. */
+function findPgpass(): string | null {
+  try {
+    return join(homedir(), ".pgpass");
+  } catch {
+    return null;
+  }
 }
