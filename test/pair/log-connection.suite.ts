@@ -1,6 +1,7 @@
 // How a host connects to the servers of its pair's database, and when it gives up.
 import { beforeAll, describe, expect, onTestFinished, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
+import { readDatabaseReport } from "../../src/store/log/postgres/database-report.ts";
 import {
   LogConnection,
   type LogConnectionOptions,
@@ -172,7 +173,7 @@ describe("of several servers", () => {
 describe("TLS", () => {
   const names = makeCertificates("DNS:localhost");
   const others = makeCertificates("DNS:localhost,IP:127.0.0.1");
-  const server = PostgresCluster.start();
+  const server = PostgresCluster.start({ listen_addresses: "127.0.0.1,127.0.0.2" });
   atEnd(() => server.remove());
   const urlWith = (options: string, host = "127.0.0.1"): string =>
     `postgres://berth@${host}:${server.port}/postgres?${options}`;
@@ -207,6 +208,16 @@ describe("TLS", () => {
       for (const mode of ["prefer", "require"])
         expect(await isEncrypted(`sslmode=${mode}`)).toBe(true);
       expect(await isEncrypted("sslmode=disable")).toBe(false);
+    });
+
+    test("is reported as missing if the database is on another machine", async () => {
+      const problemsOf = async (mode: string, host: string): Promise<readonly string[]> =>
+        (await readDatabaseReport(connectTo(urlWith(`sslmode=${mode}`, host)))).problems;
+      // To the server, this address is not that of the client.
+      const other = "127.0.0.2";
+      expect(await problemsOf("disable", other)).toEqual(["not_replicated", "unencrypted"]);
+      expect(await problemsOf("require", other)).toEqual(["not_replicated"]);
+      expect(await problemsOf("disable", "127.0.0.1")).toEqual(["not_replicated"]);
     });
 
     test("is verified with sslmode=verify-full", async () => {

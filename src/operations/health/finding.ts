@@ -64,6 +64,7 @@ export const SERVER_CODES = [
   "pair_versions_differ",
   "pair_database_async",
   "pair_database_loose",
+  "pair_database_unencrypted",
   "pair_leader_changed",
   "notification_failed",
   "check_failed",

@@ -165,6 +165,11 @@ const DATABASE_FINDINGS: Readonly<Record<DatabaseProblem, Finding>> = {
     summary: "Any program that receives changes counts as the standby of the database",
     remedy: "Name the standby in synchronous_standby_names, instead of *",
   }),
+  unencrypted: createFinding("pair_database_unencrypted", "warning", {
+    summary: "The connection to the database is not encrypted: others can read and change the log",
+    remedy:
+      "Set ssl = on in the database, and sslmode=verify-full, or at least require, in pair_log",
+  }),
 };
 
 function changeFindings({ leader, epoch, leadsSince }: PairStatus, now: Instant): Finding[] {

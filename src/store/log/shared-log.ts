@@ -90,13 +90,14 @@ export interface LogFile {
 }
 
 /**
- * What may lose lines that were acknowledged:
+ * What may lose lines that were acknowledged, or show them to others:
  * - `not_replicated`: the database has no standby, so its machine is a single one;
  * - `asynchronous`: a standby may lack the last lines, and they are lost when it takes over;
  * - `any_standby`: each program that receives changes counts as the standby, also one that keeps
- *   them for a moment only.
+ *   them for a moment only;
+ * - `unencrypted`: the lines pass another machine's network as plain text.
  */
-export type DatabaseProblem = "not_replicated" | "asynchronous" | "any_standby";
+export type DatabaseProblem = "not_replicated" | "asynchronous" | "any_standby" | "unencrypted";
 
 /** What is known of the database that keeps the log. */
 export interface DatabaseReport {

@@ -470,6 +470,12 @@ const CASES: readonly Case[] = [
     { pair: withDatabase({ problems: ["any_standby"] }) },
   ],
   [
+    "pair_database_unencrypted",
+    "warning",
+    "The connection to the database is not encrypted: others can read and change the log",
+    { pair: withDatabase({ problems: ["unencrypted"] }) },
+  ],
+  [
     "pair_leader_changed",
     "note",
     "Host alpha leads the pair now (epoch 3)",

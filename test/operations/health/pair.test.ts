@@ -129,6 +129,7 @@ describe("the findings of a pair", () => {
     ["not_replicated", "pair_database_async"],
     ["asynchronous", "pair_database_async"],
     ["any_standby", "pair_database_loose"],
+    ["unencrypted", "pair_database_unencrypted"],
   ] as const)("of a database that is %s are %s", (problem, code) => {
     expect(codesOf(withDatabase({ problems: [problem] }))).toEqual([`warning ${code}`]);
   });

@@ -7,17 +7,27 @@ const READ_DATABASE = `
     host(inet_server_addr()) AS address,
     inet_server_port() AS port,
     current_setting('synchronous_standby_names') AS standby_names,
-    EXISTS (SELECT FROM pg_catalog.pg_stat_replication) AS has_standby`;
+    EXISTS (SELECT FROM pg_catalog.pg_stat_replication) AS has_standby,
+    inet_client_addr() <> inet_server_addr() AS is_remote,
+    EXISTS (
+      SELECT FROM pg_catalog.pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl
+    ) AS is_encrypted`;
 
 /** `*` in a list counts each receiver of changes as a standby. */
 const ANY_STANDBY = /(?:^|[\s,(])"?\*"?(?:$|[\s,)])/;
 
 export async function readDatabaseReport(connection: LogConnection): Promise<DatabaseReport> {
   const [row = {}] = await connection.run(READ_DATABASE);
+  const { replication, problems } = judgeReplication(
+    String(row["standby_names"]),
+    row["has_standby"] === true,
+  );
+  const isReadable = row["is_remote"] === true && row["is_encrypted"] !== true;
   return {
     version: String(row["version"]),
     server: `${formatAddress(row["address"])}:${String(row["port"])}`,
-    ...judgeReplication(String(row["standby_names"]), row["has_standby"] === true),
+    replication,
+    problems: isReadable ? [...problems, "unencrypted"] : problems,
   };
 }
 
