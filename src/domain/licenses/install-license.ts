@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../result.ts";
 import type { LicensedHost } from "../pair/licensed-host.ts";
 import type { Grant, License, State, Tombstone } from "../state.ts";
 import type { Instant } from "../time.ts";
-import { describeTermsDifference } from "./terms-difference.ts";
+import { describeHostDifference, describeTermsDifference } from "./terms-difference.ts";
 import type { Terms } from "./terms.ts";
 import { hasProduct, isStillTrusted, TRUST_CHANGED, type CheckedSignature } from "./trust.ts";
 
@@ -73,7 +73,10 @@ export function decideInstallLicense(
   if (!hardware.ok) return hardware;
 
   const fullGrant = { ...grant, ...hardware.value };
-  const changes = installed && describeTermsDifference(installed.terms, terms);
+  const changes = installed && [
+    ...describeHostDifference(installed.grant, fullGrant),
+    ...describeTermsDifference(installed.terms, terms),
+  ];
   const replaced = changes !== undefined && { changes };
   const eventFields = { license, terms, grant: fullGrant, ...replaced, request, activation, peer };
   const outcome = { license, replacedTerms: installed?.terms ?? null };

@@ -1,4 +1,5 @@
 import type { ConsumptionTerms, FeatureTerms, Terms } from "./terms.ts";
+import type { Grant } from "../state.ts";
 import type { Instant } from "../time.ts";
 
 /**
@@ -7,6 +8,12 @@ import type { Instant } from "../time.ts";
  */
 export const describeTermsDifference = (before: Terms, after: Terms): string[] =>
   differenceBy(ROWS, before, after);
+
+/** `hosts 1 → 2`; the hosts are not among the terms, because they are hardware. */
+export const describeHostDifference = (
+  before: Pick<Grant, "hosts">,
+  after: Pick<Grant, "hosts">,
+): string[] => compareValue("hosts")(before.hosts?.length ?? 1, after.hosts?.length ?? 1);
 
 type DifferenceRows<T> = { readonly [K in keyof T]-?: (before: T[K], after: T[K]) => string[] };
 

@@ -223,4 +223,13 @@ describe("a license of two hosts", () => {
     two.when(renewal([HARDWARE_ID, THIRD_ID])).refuses({ code: "hardware_mismatch" });
     two.when(renewal(ids)).records({ type: "LicenseInstalled" });
   });
+
+  test("says that its renewal is for one host", () => {
+    requestedFor(2)
+      .at(MONDAY)
+      .execute(answer([HARDWARE_ID, OTHER_ID]))
+      .at(MONDAY)
+      .when(renew(1, 3))
+      .records({ type: "LicenseInstalled", changes: ["hosts 2 → 1"] });
+  });
 });

@@ -1,7 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { describeTermsDifference } from "../../../src/domain/licenses/terms-difference.ts";
+import {
+  describeHostDifference,
+  describeTermsDifference,
+} from "../../../src/domain/licenses/terms-difference.ts";
 import type { ConsumptionTerms, Terms } from "../../../src/domain/licenses/terms.ts";
 import { instant } from "../../../src/domain/time.ts";
+import { HARDWARE } from "../../support/new-site.ts";
 import { featureTerms, terms } from "../../support/scenario.ts";
 
 const day = (text: string) => instant(Date.parse(`${text}T00:00:00.000Z`));
@@ -9,6 +13,18 @@ const counting: ConsumptionTerms = { max: 1_000, overages: 50, negative: false, 
 
 const describeDifference = (before: Partial<Terms>, after: Partial<Terms>): string[] =>
   describeTermsDifference(terms(before), terms(after));
+
+test("describeHostDifference compares how many hosts a license is for", () => {
+  const hosts = (...names: string[]) => ({
+    hosts: names.map((name) => ({ name, hardwareId: name, hardware: HARDWARE })),
+  });
+  const two = hosts("alpha", "beta");
+  const others = hosts("alpha", "gamma");
+  expect(describeHostDifference({}, two)).toEqual(["hosts 1 → 2"]);
+  expect(describeHostDifference(two, {})).toEqual(["hosts 2 → 1"]);
+  expect(describeHostDifference({}, {})).toEqual([]);
+  expect(describeHostDifference(two, others)).toEqual([]);
+});
 
 test("describeTermsDifference says nothing for equal terms", () => {
   const allTerms: Partial<Terms> = {
