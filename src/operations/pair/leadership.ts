@@ -121,8 +121,8 @@ export class Leadership {
     if (!("successor" in chosen)) return err(chosen);
     const { successor } = chosen;
     const end = await this.#release(successor, SUCCESSOR_MS);
-    if (end === null) return err({ code: "log_unavailable" });
-    return (await waitForSuccessor({ ...this.#options, sleep: this.#sleep }, successor, end))
+    if (!end.ok) return end;
+    return (await waitForSuccessor({ ...this.#options, sleep: this.#sleep }, successor, end.value))
       ? ok({ leader: successor })
       : err({ code: "hand_over_refused", reason: "not_taken", host: successor });
   }
@@ -279,19 +279,20 @@ export class Leadership {
     await this.#sleep(REPLIES_MS);
   }
 
-  /** Returns the last line of this term; null: the log did not take the end of the term. */
-  async #release(successor: string | null, successorMs: number): Promise<number | null> {
-    let end: number | null = null;
+  /** Returns the last line of this term. Another hand-over may have ended it. */
+  async #release(successor: string | null, successorMs: number) {
+    let end: Result<number, StorageFault> = err({ code: "standby" });
     const { log, store } = this.#options;
     await this.#exclusively(async () => {
       if (this.#role.role !== "leader") return;
       const { epoch } = this.#role;
+      end = err({ code: "log_unavailable" });
       await this.#finishRequests();
       this.#endTerm({ code: "standby" });
       await this.#settled;
       await log.release(epoch, successor, successorMs);
-      end = store.status().seq;
+      end = ok(store.status().seq);
     });
-    return end;
+    return end as Result<number, StorageFault>;
   }
 }

@@ -44,6 +44,15 @@ describe("a hand-over", () => {
     expect(await beta.leadership.handOver()).toEqual({ ok: false, fault: { code: "standby" } });
   });
 
+  test("is refused as on a standby while another one is under way", async () => {
+    const hosts = await openLedPair();
+    const first = hosts.alpha.leadership.handOver();
+    const second = hosts.alpha.leadership.handOver();
+    expect(await second).toEqual({ ok: false, fault: { code: "standby" } });
+    await hosts.beta.leadership.step();
+    expect(await first).toEqual({ ok: true, value: { leader: "beta" } });
+  });
+
   test("is refused if the other host has not reported", async () => {
     const hosts = await openLedPair();
     hosts.log.now += 7_000;
