@@ -55,7 +55,7 @@ export async function callRoutes(
   const outcomes: RouteOutcome[] = [];
   const expected: RouteOutcome[] = [];
   for (const request of routeRequestsFor(site)) {
-    const { method, path, fields, setup = [], isRejected, isReadOnly } = request;
+    const { method, path, fields, setup = [], rejection, isReadOnly } = request;
     let token: string | null = null;
     for (const [setupPath, setupFields] of setup) {
       const reply = (await (await site.call(setupPath, setupFields)).json()) as { token?: string };
@@ -78,7 +78,7 @@ export async function callRoutes(
     const hasChanged = (await site.readCounters()).seq > seq;
     const route = `${method} ${path}`;
     outcomes.push({ route, status, hasChanged });
-    const refusal = isRejected === true ? 400 : token !== null && address !== LOOPBACK ? 403 : null;
+    const refusal = rejection ?? (token !== null && address !== LOOPBACK ? 403 : null);
     expected.push(
       refusal === null
         ? { route, status: 200, hasChanged: isReadOnly !== true }

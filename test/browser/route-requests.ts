@@ -14,8 +14,8 @@ export interface RouteRequest {
   readonly headers?: Fields;
   /** Calls that must come first, or the request would have no effect. */
   readonly setup?: readonly (readonly [path: string, fields: Fields])[];
-  /** It reaches its handler, which refuses it on a healthy site. */
-  readonly isRejected?: true;
+  /** It reaches its handler, which refuses it with this status on a site with one host. */
+  readonly rejection?: 400 | 409;
   /** It succeeds without changing the stored state. */
   readonly isReadOnly?: true;
 }
@@ -55,30 +55,30 @@ export const routeRequestsFor = (site: DemoSite): readonly RouteRequest[] => [
   post("/api/admin/v1/registrations/release", ADA, [registerAda]),
   post("/api/admin/v1/registrations/release/users", { users: "ada" }, [registerAda]),
   post("/api/admin/v1/registrations/release/all", DEMO, [registerAda]),
-  { ...post("/api/admin/v1/queue/front", ADA), isRejected: true },
-  { ...post("/api/admin/v1/queue/drop", ADA), isRejected: true },
+  { ...post("/api/admin/v1/queue/front", ADA), rejection: 400 },
+  { ...post("/api/admin/v1/queue/drop", ADA), rejection: 400 },
   post("/api/admin/v1/licenses/remove", { license_id: site.licenseId, with_borrows: "true" }),
-  { ...post("/api/admin/v1/trust/show", { license: site.license }), isRejected: true },
+  { ...post("/api/admin/v1/trust/show", { license: site.license }), rejection: 400 },
   post("/api/admin/v1/trust/add", { license: site.otherTrust }),
   post("/api/admin/v1/trust/remove", { vendor: site.otherVendor }),
   // Licenses of the site were installed today, and a statement covers whole days.
-  { ...post("/api/admin/v1/statements", {}), isRejected: true },
+  { ...post("/api/admin/v1/statements", {}), rejection: 400 },
   {
     ...post("/api/admin/v1/statements/acknowledge", { license: site.license }),
-    isRejected: true,
+    rejection: 400,
   },
-  { ...post("/api/admin/v1/move", { appliance: "0000000000000000" }), isRejected: true },
-  { ...post("/api/admin/v1/pair/admit", { request: "{}" }), isRejected: true },
-  { ...post("/api/admin/v1/pair/hand-over", {}), isRejected: true },
-  { ...post("/api/admin/v1/pair/leave", { appliance: "0000000000000000" }), isRejected: true },
+  { ...post("/api/admin/v1/move", { appliance: "0000000000000000" }), rejection: 400 },
+  { ...post("/api/admin/v1/pair/admit", { request: "{}" }), rejection: 409 },
+  { ...post("/api/admin/v1/pair/hand-over", {}), rejection: 409 },
+  { ...post("/api/admin/v1/pair/leave", { appliance: "0000000000000000" }), rejection: 400 },
   post("/api/admin/v1/clock/request", {}),
   post("/api/admin/v1/clock/accept", {}),
-  { ...post("/api/admin/v1/clock/repair", { license: site.license }), isRejected: true },
+  { ...post("/api/admin/v1/clock/repair", { license: site.license }), rejection: 400 },
   { ...post("/api/admin/v1/backup", {}), isReadOnly: true },
   { ...post("/api/admin/v1/backups", {}), isReadOnly: true },
   { ...post("/api/admin/v1/events/test", {}), isReadOnly: true },
-  { ...post("/api/admin/v1/backups/verify", { backup: "none.berth" }), isRejected: true },
-  { ...post("/api/admin/v1/backups/download", { backup: "none.berth" }), isRejected: true },
+  { ...post("/api/admin/v1/backups/verify", { backup: "none.berth" }), rejection: 400 },
+  { ...post("/api/admin/v1/backups/download", { backup: "none.berth" }), rejection: 400 },
   { ...post("/api/admin/v1/support-bundle", {}), isReadOnly: true },
   { ...post("/api/admin/v1/usage/rebuild", {}), isReadOnly: true },
   { ...post("/api/admin/v1/qr", { text: "a text" }), isReadOnly: true },
@@ -94,7 +94,7 @@ export const routeRequestsFor = (site: DemoSite): readonly RouteRequest[] => [
   post("/api/admin/v1/access/users/remove", { name: "eve" }),
   // Without a credential no session is needed, and none exists.
   { ...post("/api/admin/v1/sessions", {}), isReadOnly: true },
-  { ...post("/api/admin/v1/sessions/revoke", { id: "0".repeat(32) }), isRejected: true },
+  { ...post("/api/admin/v1/sessions/revoke", { id: "0".repeat(32) }), rejection: 400 },
   post("/api/admin/v1/access/tokens", { name: "eve" }),
   post("/api/admin/v1/access/tokens/revoke", { name: "eve" }, [
     ["/api/admin/v1/access/tokens", { name: "ops" }],
