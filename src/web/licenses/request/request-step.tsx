@@ -24,7 +24,7 @@ export function RequestStep({ request, onBack, onNext }: Props) {
   const facts = [
     [labels.product, request.product ?? requestStep.anyProduct],
     ...(request.license_key === null ? [] : [[labels.key, request.license_key] as const]),
-    ...(request.hosts.length === 0 ? [] : [[labels.hosts, request.hosts.join(", ")] as const]),
+    ...(request.hosts === undefined ? [] : [[labels.hosts, request.hosts.join(", ")] as const]),
     [labels.createdAt, formatDateTime(request.created_at)],
   ] as const;
   return (
@@ -62,7 +62,7 @@ const commandFor = ({ product, license_key, hosts }: CreatedRequest): string =>
     "license request",
     ...(product === null ? [] : [`--product ${quoteForShell(product)}`]),
     ...(license_key === null ? [] : [`--license-key ${quoteForShell(license_key)}`]),
-    ...(hosts.length === 0 ? [] : [`--hosts ${hosts.length}`]),
+    ...(hosts === undefined ? [] : [`--hosts ${hosts.length}`]),
     ...(wantedSlots.value === "" ? [] : [`--slots ${quoteForShell(wantedSlots.value)}`]),
     ...(wantedUntil.value === "" ? [] : [`--until ${quoteForShell(wantedUntil.value)}`]),
     ...(note.value.trim() === "" ? [] : [`--note ${quoteForShell(note.value.trim())}`]),
@@ -74,7 +74,7 @@ export function SendStep({ request, onBack, onNext }: Props) {
   const isWeak = serverStatus.value?.appliance.weak_binding === true;
   const command = [
     `berth vendor issue --dir DESK --request ${request.filename}`,
-    ...(request.hosts.length === 0 ? [] : [`--hosts ${request.hosts.length}`]),
+    ...(request.hosts === undefined ? [] : [`--hosts ${request.hosts.length}`]),
     ...(wantedSlots.value === "" ? [] : [`--slots ${quoteForShell(wantedSlots.value)}`]),
     ...(wantedUntil.value === "" ? [] : [`--valid-until ${quoteForShell(wantedUntil.value)}`]),
     ...(isWeak ? ["--allow-weak-binding"] : []),

@@ -1,4 +1,5 @@
 import { computed, signal } from "@preact/signals";
+import type { LicenseRequestReply } from "../../../http/reply/license-request.ts";
 import { admin, unwrapReply, v4 } from "../../api.ts";
 import type { InstalledOutcome } from "../install-success.tsx";
 import { licenses, loadLicenseData } from "../license-data.ts";
@@ -7,17 +8,7 @@ import { nextEndOf } from "./next-end.ts";
 import { serverStatus } from "../../status-stream.ts";
 
 /** The request that was created last; kept while this page is open. */
-export interface CreatedRequest {
-  readonly created_at: string;
-  readonly product: string | null;
-  readonly license_key: string | null;
-  readonly hosts: readonly string[];
-  readonly filename: string;
-  readonly payload: string;
-  readonly cloud_payload: string | null;
-  readonly cloud_filename: string | null;
-  readonly warnings: readonly string[];
-}
+export type CreatedRequest = LicenseRequestReply;
 
 interface PairHosts {
   readonly names: readonly string[];
@@ -91,6 +82,7 @@ export async function createRequest(): Promise<void> {
     // The vendor's desk shows it within a line.
     note: note.value.trim().replaceAll(/\s+/g, " "),
   };
+  // A program can also get the document as text.
   createdRequest.value = (await unwrapReply(v4.license.generate.post(body))) as CreatedRequest;
   currentStep.value = REQUEST_STEP;
   void loadLicenseData();
