@@ -100,6 +100,10 @@ const attackUntil = (until: number): Promise<unknown> =>
 const NEVER_GRANTED = new Set([
   // If it were granted, the server would refuse everything else.
   "POST /api/admin/v1/move",
+  // The server serves alone, not in a pair.
+  "POST /api/admin/v1/pair/admit",
+  "POST /api/admin/v1/pair/hand-over",
+  "POST /api/admin/v1/pair/leave",
   // The ids of sessions are random, so none is guessed.
   "POST /api/admin/v1/sessions/revoke",
   // Users wait for seconds, so a request seldom names one who waits.
