@@ -78,6 +78,25 @@ describe("the page of the leader", () => {
   });
 });
 
+describe("the request wizard", () => {
+  test("asks for which hosts, says why two are refused, and requests one", async () => {
+    await letLead(alpha);
+    const { page } = await openSignedIn(alpha.site, token, "#/licenses/request/CAD");
+    const hosts = page.getByLabel("Hosts");
+    // The installed license is for one host.
+    await hosts.waitFor();
+    expect(await hosts.inputValue()).toBe("1");
+    await hosts.selectOption("Both: alpha and beta");
+    await page.getByRole("button", { name: "Create the request" }).click();
+    await page.getByText(/hosts alpha and beta have the same hardware/).waitFor();
+    await hosts.selectOption("Only alpha, which leads now");
+    await page.getByRole("button", { name: "Create the request" }).click();
+    await page.getByRole("heading", { name: "Step 3 of 5: Request" }).waitFor();
+    await page.getByText(/license request .*--hosts 1 /).waitFor({ state: "attached" });
+    expect(await page.getByText("alpha and beta").count()).toBe(0);
+  });
+});
+
 describe("a page that was open when its host stopped leading", () => {
   test("shows no figures, and continues by itself when its host leads again", async () => {
     await letLead(alpha);

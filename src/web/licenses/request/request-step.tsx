@@ -10,7 +10,7 @@ import { CliCommands } from "../../parts/cli-commands.tsx";
 import { StepActions } from "../../parts/wizard.tsx";
 import { quoteForShell } from "../../shell-quote.ts";
 import { requestStep, sendStep } from "./request-texts.ts";
-import { note, wantedSlots, wantedUntil, type CreatedRequest } from "./state.ts";
+import { canChooseHosts, note, wantedSlots, wantedUntil, type CreatedRequest } from "./state.ts";
 
 interface Props {
   readonly request: CreatedRequest;
@@ -62,7 +62,8 @@ const commandFor = ({ product, license_key, hosts }: CreatedRequest): string =>
     "license request",
     ...(product === null ? [] : [`--product ${quoteForShell(product)}`]),
     ...(license_key === null ? [] : [`--license-key ${quoteForShell(license_key)}`]),
-    ...(hosts === undefined ? [] : [`--hosts ${hosts.length}`]),
+    // Without it, the request is for as many hosts as the installed license.
+    ...(canChooseHosts.value ? [`--hosts ${hosts?.length ?? 1}`] : []),
     ...(wantedSlots.value === "" ? [] : [`--slots ${quoteForShell(wantedSlots.value)}`]),
     ...(wantedUntil.value === "" ? [] : [`--until ${quoteForShell(wantedUntil.value)}`]),
     ...(note.value.trim() === "" ? [] : [`--note ${quoteForShell(note.value.trim())}`]),
