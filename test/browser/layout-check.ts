@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JSHandle, Page } from "playwright-core";
-import { expectEventually } from "./operator-page.ts";
+import { expectEventually, waitForFrames } from "./operator-page.ts";
 
 const PROBE = ["layout-rules.js", "layout-probe.js"]
   .map((name) => readFileSync(join(import.meta.dir, name), "utf8"))
@@ -53,11 +53,6 @@ export async function waitUntilSettled(page: Page): Promise<void> {
   await expectEventually(() => page.evaluate<boolean>(isIdle), true);
   await waitForFrames(page);
 }
-
-const waitForFrames = (page: Page): Promise<void> =>
-  page.evaluate(
-    "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))",
-  );
 
 /** The printable width of A4 paper, in pixels. */
 const PAPER_WIDTH = 718;

@@ -56,6 +56,12 @@ export async function createToken(
   return ((await answer.json()) as { readonly token: string }).token;
 }
 
+/** Until the browser has drawn twice. */
+export const waitForFrames = (page: Page): Promise<void> =>
+  page.evaluate(
+    "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))",
+  );
+
 /** Reads again and again until the value is the expected one. */
 export async function expectEventually<Value>(
   read: () => Value | Promise<Value>,
@@ -197,6 +203,8 @@ export class OperatorPage {
 
   /** Checks the current screen with axe. */
   async checkAccessibility(screen: string): Promise<void> {
+    // After a change of the width, lists are measured and drawn again.
+    await waitForFrames(this.page);
     if (!(await this.page.evaluate<boolean>(`"axe" in globalThis`))) await this.page.evaluate(AXE);
     const violations = await this.page.evaluate<unknown[]>(
       `axe.run(document, { runOnly: ${JSON.stringify(RULES)}, resultTypes: ["violations"] })
