@@ -11,7 +11,8 @@ import type { Desk } from "./desk.ts";
 import { refuseReturnedLicense } from "./returned-license.ts";
 import { isSignedWithRetiredKey } from "./license-list.ts";
 import { DeskRefused } from "./desk-refused.ts";
-import { chooseHosts, describeHostChanges } from "./licensed-hosts.ts";
+import { chooseHosts } from "./licensed-hosts.ts";
+import { describeHostDifference } from "../domain/licenses/terms-difference.ts";
 import { findSplits } from "./pair-continuity.ts";
 import { readLicenseKey, type IssueOptions } from "./issue-options.ts";
 import { findRenewedLicense } from "./renewed-license.ts";
@@ -59,7 +60,10 @@ export function prepareLicense(desk: Desk, options: IssueOptions): PreparedLicen
   const changes =
     before === null
       ? []
-      : [...describeDocumentDifference(before.terms, terms), ...describeHostChanges(before, hosts)];
+      : [
+          ...describeDocumentDifference(before.terms, terms),
+          ...describeHostDifference(before.hosts, hosts ?? undefined),
+        ];
   return { before, answered, license_id, serial, terms, changes, request, bound, notes, now };
 }
 

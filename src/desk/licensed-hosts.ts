@@ -44,14 +44,3 @@ const needsConsent = ({ pair }: LicenseRequest): DeskRefused =>
     `the site asks for a license of two hosts, ${pair?.hosts.map(({ name }) => name).join(" and ")}`,
     `--hosts 2 grants it; --hosts 1 binds the license to ${pair?.leader} alone`,
   );
-
-/** `hosts 1 → 2`, as a change of the terms. */
-export function describeHostChanges(
-  { hosts: before }: Pick<IssuedEntry, "hosts">,
-  after: readonly string[] | null,
-): string[] {
-  const [from, to] = [before?.length ?? 1, after?.length ?? 1];
-  if (from !== to) return [`hosts ${from} → ${to}`];
-  const isSame = before === undefined || after?.every((id) => before.includes(id)) === true;
-  return isSame ? [] : ["other hosts"];
-}

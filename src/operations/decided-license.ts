@@ -1,5 +1,4 @@
 import type { InstalledLicense } from "../domain/licenses/install-license.ts";
-import { describeTermsDifference } from "../domain/licenses/terms-difference.ts";
 import type { RuleContext } from "../domain/rule-context.ts";
 import type { License, State } from "../domain/state.ts";
 import { viewFeature, viewLicense, type FeatureView, type LicenseView } from "../domain/views.ts";
@@ -14,20 +13,14 @@ export function getDecidedLicense(state: State, id: number): License {
 export const viewDecidedLicense = (state: State, id: number, context: RuleContext): LicenseView =>
   viewLicense(state, getDecidedLicense(state, id), context);
 
-export interface InstalledLicenseView extends LicenseView {
-  /** Changes of a renewal; null: a new license, or one that was already installed. */
-  readonly changes: readonly string[] | null;
-}
+export type InstalledLicenseView = LicenseView & Pick<InstalledLicense, "changes">;
 
-/** The license that was installed, and how its terms differ from those that it replaced. */
-export function viewInstalledLicense(
+/** The license that was installed, and how it differs from the one that it replaced. */
+export const viewInstalledLicense = (
   state: State,
-  { license, replacedTerms }: InstalledLicense,
+  { license, changes }: InstalledLicense,
   context: RuleContext,
-): InstalledLicenseView {
-  const view = viewDecidedLicense(state, license, context);
-  return { ...view, changes: replacedTerms && describeTermsDifference(replacedTerms, view.terms) };
-}
+): InstalledLicenseView => ({ ...viewDecidedLicense(state, license, context), changes });
 
 export function viewDecidedFeature(
   state: State,

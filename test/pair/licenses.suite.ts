@@ -34,13 +34,18 @@ interface Issued {
   };
 }
 
+interface Installed extends Issued {
+  /** What `berth license add` says of a renewal. */
+  readonly changes: readonly string[] | null;
+}
+
 /** Requests a license of two hosts on the leader, and installs one for so many hosts. */
 async function license(
   desk: string,
   leader: Host,
   product: string,
   hosts: "1" | "2",
-): Promise<Issued> {
+): Promise<Installed> {
   const { payload } = await runOrThrowOn<{ readonly payload: string }>(
     leader,
     ["license", "request"],
@@ -51,8 +56,8 @@ async function license(
   const terms = ["--slots", "2", "--hosts", hosts, "--allow-weak-binding"];
   const issued = await runDesk<Issued>(desk, "issue", "--request", request, ...terms);
   writeFileSync(answer, issued.document);
-  await runOrThrowOn(leader, ["license", "add", answer]);
-  return issued;
+  const added = await runOrThrowOn<Pick<Installed, "changes">>(leader, ["license", "add", answer]);
+  return { ...issued, changes: added.changes };
 }
 
 /** Until the leader knows where the journal of the other host ends. */
@@ -106,5 +111,9 @@ describe("the licenses of a pair", () => {
       code: 1,
       stderr: expect.stringContaining("a pair cannot be activated by codes"),
     });
+
+    await waitForReport(beta, "alpha");
+    expect((await license(desk, beta, "CAM", "2")).changes).toEqual(["hosts 1 → 2"]);
+    expect(await register(servers.beta.url, "CAM", "bob")).toBe("granted");
   });
 });

@@ -37,11 +37,8 @@ export interface AnsweredQuestion {
 
 export interface InstalledLicense {
   readonly license: number;
-  /**
-   * The terms that it replaced; null: the license is new here, or the same document was already
-   * installed.
-   */
-  readonly replacedTerms: Terms | null;
+  /** Changes of a renewal; null: a new license, or one that was already installed. */
+  readonly changes: readonly string[] | null;
 }
 
 /**
@@ -65,7 +62,7 @@ export function decideInstallLicense(
   if (!isSameVendorAndProduct(installed, tombstone, checked))
     return err({ code: "untrusted_vendor", conflict: { over: "license", license } });
   if (installed?.grant.document === grant.document)
-    return makeDecision([], { license, replacedTerms: null });
+    return makeDecision([], { license, changes: null });
   const newestSerial = installed?.grant.serial ?? tombstone?.serial ?? 0;
   if (grant.serial <= newestSerial)
     return err({ code: "stale_license", serial: newestSerial, ...returned });
@@ -74,14 +71,17 @@ export function decideInstallLicense(
 
   const fullGrant = { ...grant, ...hardware.value };
   const changes = installed && [
-    ...describeHostDifference(installed.grant, fullGrant),
     ...describeTermsDifference(installed.terms, terms),
+    ...describeHostDifference(hostIdsOf(installed.grant), hostIdsOf(fullGrant)),
   ];
   const replaced = changes !== undefined && { changes };
   const eventFields = { license, terms, grant: fullGrant, ...replaced, request, activation, peer };
-  const outcome = { license, replacedTerms: installed?.terms ?? null };
+  const outcome = { license, changes: changes ?? null };
   return makeDecision([{ type: "LicenseInstalled", at, ...eventFields }], outcome);
 }
+
+const hostIdsOf = ({ hosts }: Pick<Grant, "hosts">): string[] | undefined =>
+  hosts?.map(({ hardwareId }) => hardwareId);
 
 /** An id belongs permanently to one vendor and one product, even after the license was returned. */
 function isSameVendorAndProduct(

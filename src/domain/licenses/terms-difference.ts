@@ -1,5 +1,4 @@
 import type { ConsumptionTerms, FeatureTerms, Terms } from "./terms.ts";
-import type { Grant } from "../state.ts";
 import type { Instant } from "../time.ts";
 
 /**
@@ -9,11 +8,16 @@ import type { Instant } from "../time.ts";
 export const describeTermsDifference = (before: Terms, after: Terms): string[] =>
   differenceBy(ROWS, before, after);
 
+/** Hardware ids of the hosts of a pair; undefined: the license is for one host. */
+type HostIds = readonly string[] | undefined;
+
 /** `hosts 1 → 2`; the hosts are not among the terms, because they are hardware. */
-export const describeHostDifference = (
-  before: Pick<Grant, "hosts">,
-  after: Pick<Grant, "hosts">,
-): string[] => compareValue("hosts")(before.hosts?.length ?? 1, after.hosts?.length ?? 1);
+export function describeHostDifference(before: HostIds, after: HostIds): string[] {
+  const [from, to] = [before?.length ?? 1, after?.length ?? 1];
+  if (from !== to) return [`hosts ${from} → ${to}`];
+  const isSame = before === undefined || after?.every((id) => before.includes(id)) === true;
+  return isSame ? [] : ["other hosts"];
+}
 
 type DifferenceRows<T> = { readonly [K in keyof T]-?: (before: T[K], after: T[K]) => string[] };
 

@@ -38,7 +38,7 @@ describe("installing a license", () => {
       .at(MONDAY)
       .when(install(1))
       .records({ type: "LicenseInstalled", license: 1, request: requestIdFor(1), activation: null })
-      .answers({ license: 1, replacedTerms: null });
+      .answers({ license: 1, changes: null });
     const state = replayEvents(history.events);
     expect(state.requests.has(requestIdFor(1))).toBe(false);
     expect(state.answeredRequests.get(requestIdFor(1))).toBe(1);
@@ -47,11 +47,7 @@ describe("installing a license", () => {
 
   test("again from the same file changes nothing", () => {
     const history = given().at(MONDAY).execute(install(1));
-    history
-      .at(hoursLater(1))
-      .when(install(1))
-      .records()
-      .answers({ license: 1, replacedTerms: null });
+    history.at(hoursLater(1)).when(install(1)).records().answers({ license: 1, changes: null });
   });
 
   test("is refused without a request of this appliance with the same nonce", () => {

@@ -13,7 +13,6 @@ import {
   MONDAY,
   register,
   slotTaken,
-  terms,
   utc,
   noFreeSlot,
 } from "../../support/scenario.ts";
@@ -29,12 +28,12 @@ describe("renewing a license", () => {
   );
   const shrunk = threeTaken.at(MONDAY).execute(install(1, { slots: 2 }));
 
-  test("is recorded as an installation, and answers with the replaced terms", () => {
+  test("is recorded as an installation, and answers with what changed", () => {
     given(licenseInstalled(1))
       .at(hoursLater(1))
       .when(install(1, { slots: 9 }))
       .records({ type: "LicenseInstalled", at: hoursLater(1), license: 1 })
-      .answers({ license: 1, replacedTerms: terms() });
+      .answers({ license: 1, changes: ["slots 2 → 9"] });
   });
 
   test("with more slots grants them immediately", () => {

@@ -206,7 +206,7 @@ describe("a signature checked with an outdated trust document", () => {
     history
       .at(hoursLater(1))
       .when({ ...newer, checkedVersion: VENDOR.version })
-      .answers({ license: 1, replacedTerms: expect.anything() });
+      .answers({ license: 1, changes: expect.anything() });
   });
 
   test("cannot set the clock back", () => {
