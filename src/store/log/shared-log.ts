@@ -95,7 +95,7 @@ export interface LogFile {
  * - `asynchronous`: a standby may lack the last lines, and they are lost when it takes over;
  * - `any_standby`: each program that receives changes counts as the standby, also one that keeps
  *   them for a moment only;
- * - `unencrypted`: the lines pass another machine's network as plain text.
+ * - `unencrypted`: the lines cross the network to the database as plain text.
  */
 export type DatabaseProblem = "not_replicated" | "asynchronous" | "any_standby" | "unencrypted";
 
