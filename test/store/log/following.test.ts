@@ -64,7 +64,9 @@ async function appendForeignLine(log: SimulatedLog, { store }: OpenSite, events:
 /** Removes the last line of the log. */
 function takeLastLine(log: SimulatedLog): { readonly events: Event[]; readonly end: LogEnd } {
   const { seq, events, prev } = JSON.parse(log.lines.pop()?.text ?? "") as JournalLine;
-  return { events: [...events], end: { seq: seq - 1, sum: prev } };
+  const end = { seq: seq - 1, sum: prev };
+  log.leader = { ...log.leader, ...end };
+  return { events: [...events], end };
 }
 
 /** An event as a newer version may write it. */
@@ -175,8 +177,7 @@ describe("a host that reads a line that it cannot apply", () => {
     await beta.store.follow();
     const before = beta.store.peek(dumpStateSorted);
     await transactOrThrow(alpha.store, register("zoe"));
-    const { events, end } = takeLastLine(log);
-    log.leader = { ...log.leader, ...end };
+    const { events } = takeLastLine(log);
     await appendForeignLine(log, beta, [...events, NEWER_EVENT]);
     await refuse(pair, "SlotLent");
     expect(beta.store.status().followProblem?.hint).toContain("newer version");
@@ -197,7 +198,6 @@ describe("a host that reads a line that it cannot apply", () => {
     const { log, beta } = await openLedPair();
     await beta.store.follow();
     const { end } = takeLastLine(log);
-    log.leader = { ...log.leader, ...end };
     expect(await catchProblem(beta.store.follow())).toBeInstanceOf(CannotFollow);
     const { seq } = readJournal(beta.folder).at(-1)?.line ?? {};
     const message = beta.store.status().followProblem?.message;
@@ -208,8 +208,7 @@ describe("a host that reads a line that it cannot apply", () => {
   test("stops at a log, and refuses a start, if its last line has other content there", async () => {
     const { log, alpha, beta } = await openLedPair();
     await beta.store.follow();
-    const { events, end } = takeLastLine(log);
-    log.leader = { ...log.leader, ...end };
+    const { events } = takeLastLine(log);
     await appendForeignLine(log, alpha, [...events, ...events]);
     expect(log.leader.seq).toBe(beta.store.status().seq);
     const problem = await catchProblem(beta.store.follow());
@@ -224,8 +223,7 @@ describe("a host that reads a line that it cannot apply", () => {
     await beta.store.follow();
     const before = beta.store.peek(dumpStateSorted);
     await transactOrThrow(alpha.store, register("zoe"));
-    const { events, end } = takeLastLine(log);
-    log.leader = { ...log.leader, ...end };
+    const { events } = takeLastLine(log);
     // Its license does not exist.
     const unfit = events.map((event) => ({ ...event, license: 99 })) as Event[];
     await appendForeignLine(log, beta, [...events, ...unfit]);
