@@ -96,9 +96,12 @@ const readDay = (
   return readReport({ ...query, from: start ?? "", to: end ?? "" });
 };
 
-/** The last day, over for the reader, on which users were turned away: not every day has one. */
+/**
+ * A day of the reader on which users were turned away: not every day has one. Other days of denials
+ * come before it and after it.
+ */
 async function findDayOfDenials(product?: string): Promise<string> {
-  for (let days = 1; days <= 28; days += 1) {
+  for (let days = 8; days <= 21; days += 1) {
     const day = dayBefore(days);
     const { episodes } = await readDay(day, product === undefined ? {} : { product });
     if (episodes.length > 0) return day;

@@ -29,10 +29,10 @@ const readReport = async (...args: readonly string[]): Promise<ReportReply> => {
   return JSON.parse(stdout) as ReportReply;
 };
 
-/** A day, in UTC, on which users were turned away: not every day has one. */
+/** A day, in UTC, on which users were turned away, as on days before it and after it. */
 async function findDayOfDenials(): Promise<string> {
   const days = (await readReport()).episodes.map((episode) => episode.first_at.slice(0, 10));
-  return days[0] ?? "";
+  return days[Math.floor(days.length / 2)] ?? "";
 }
 
 describe("berth report", () => {
