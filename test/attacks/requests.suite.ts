@@ -132,10 +132,9 @@ describe("generated requests", () => {
     await attackUntil(WARM_UP);
     memory = new MemoryCurve(target.server.pid);
     await memory.sample();
-    for (let stage = 1; stage <= STAGES; stage += 1) {
-      await attackUntil(WARM_UP + (stage * (REQUESTS - WARM_UP)) / STAGES);
-      await memory.sample();
-    }
+    await memory.sampleStages(STAGES, MAX_GROWTH_MIB, (stage) =>
+      attackUntil(WARM_UP + (stage * (REQUESTS - WARM_UP)) / STAGES),
+    );
     const seconds = (performance.now() - started) / 1_000;
     after = await endAttack(target);
     console.log(

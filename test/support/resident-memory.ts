@@ -39,6 +39,23 @@ export class MemoryCurve {
     this.#samples.push(await waitForStableMemory(this.#pid));
   }
 
+  /**
+   * Calls `load` before each of `stages` samples, and before as many again, twice at most, while
+   * memory seems to grow: if the later half of the samples ends before a collection, garbage is in
+   * all of them. More samples contain a collection; a leak is larger in them.
+   */
+  async sampleStages(
+    stages: number,
+    maxGrowthMiB: number,
+    load: (stage: number) => Promise<unknown>,
+  ): Promise<void> {
+    for (let stage = 1; stage <= 3 * stages; stage += 1) {
+      await load(stage);
+      await this.sample();
+      if (stage % stages === 0 && this.growthMiB < maxGrowthMiB) return;
+    }
+  }
+
   /** Difference in MiB between the lowest samples of the later and the earlier half. */
   get growthMiB(): number {
     const half = Math.floor(this.#samples.length / 2);
