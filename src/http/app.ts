@@ -61,6 +61,9 @@ import { usage } from "./routes/usage.ts";
 import { buildRouteTable, type RouteTable } from "./access/route-table.ts";
 import type { Services } from "./services.ts";
 
+/** On every reply, so that a client notices that two of its URLs are two unrelated servers. */
+export const APPLIANCE_HEADER = "berth-appliance";
+
 // In groups: the type of one chain of all routes is too deep for the compiler.
 
 const applicationRoutes = (deps: RouteDeps) =>
@@ -119,6 +122,7 @@ export function createApp(services: Services, gate: Gate) {
   const deps: RouteDeps = { ...services, ...createRequestContext(gate) };
   let routeTable: RouteTable = new Map();
   const { leadership } = services;
+  const applianceId = services.identity.id;
   const base = new Elysia({
     normalize: false,
     // Where the framework begins to search the path of a URL. The default is too late for a host
@@ -130,6 +134,7 @@ export function createApp(services: Services, gate: Gate) {
       set.headers["cache-control"] = "no-store";
       set.headers["x-content-type-options"] = "nosniff";
       set.headers["x-request-id"] = nextRequestId();
+      set.headers[APPLIANCE_HEADER] = applianceId;
       admit(gate, routeTable, request);
       if (leadership !== null) refuseOnStandby(leadership, request);
     })

@@ -110,7 +110,7 @@ describe("every reply", () => {
   ];
 
   test.each(REPLIES)(
-    "has Cache-Control: no-store and a unique request id: %s",
+    "has Cache-Control: no-store, the appliance's ID and a unique request ID: %s",
     async (_what, call) => {
       const site = await openAppliance();
       expectOk(await site.register({ user: "bob" }));
@@ -119,6 +119,7 @@ describe("every reply", () => {
       for (const { headers } of [first, second]) {
         expect(headers.get("cache-control")).toBe("no-store");
         expect(headers.get("x-content-type-options")).toBe("nosniff");
+        expect(headers.get("berth-appliance")).toBe(site.services.identity.id);
         expect(headers.get("x-request-id")).toMatch(/^[\w-]{1,64}$/);
       }
       expect(first.headers.get("x-request-id")).not.toBe(second.headers.get("x-request-id"));
@@ -252,7 +253,7 @@ describe("an internal error", () => {
         requestDurations: new RequestDurations(),
         airgap: broken as Airgap,
         credentials: broken as CloudCredentials,
-        identity: broken as Identity,
+        identity: { id: "0123456789ABCDEF" } as Identity,
         timekeeping: broken as Timekeeping,
         auditLog: broken as AuditLogReader,
         auditMaintenance: broken as AuditMaintenance,
