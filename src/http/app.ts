@@ -58,11 +58,9 @@ import { trust } from "./routes/trust.ts";
 import { unregister } from "./routes/unregister.ts";
 import { unregisterAll } from "./routes/unregister-all.ts";
 import { usage } from "./routes/usage.ts";
+import { APPLIANCE_HEADER } from "./reply/appliance-header.ts";
 import { buildRouteTable, type RouteTable } from "./access/route-table.ts";
 import type { Services } from "./services.ts";
-
-/** On every reply, so that a client notices that two of its URLs are two unrelated servers. */
-export const APPLIANCE_HEADER = "berth-appliance";
 
 // In groups: the type of one chain of all routes is too deep for the compiler.
 

@@ -2,6 +2,7 @@ import { SECOND } from "../../domain/time.ts";
 import { AUDIENCE_HEADER, COMMAND_LINE_AUDIENCE } from "../../http/faults.ts";
 import { messageOfError } from "../../platform/error-message.ts";
 import { errorCode } from "../../platform/files/system-error.ts";
+import { AppliancePin } from "./appliance-pin.ts";
 import {
   readJson,
   readMember,
@@ -41,6 +42,7 @@ interface CallInit extends Omit<RequestInit, "headers"> {
 export class LicenseClient {
   readonly #options: ClientOptions;
   readonly #tokens = new Map<string, string>();
+  readonly #pin = new AppliancePin();
   #current = 0;
 
   constructor(options: ClientOptions) {
@@ -95,6 +97,7 @@ export class LicenseClient {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(RELEASE_ANSWER_TIME)]);
     try {
       const response = await this.#send(server, "unregister", body, {}, limit);
+      if (this.#pin.findOther(response) !== null) return null;
       return response.ok ? "ok" : String(readMember(await readJson(response), "code"));
     } catch {
       return null;
@@ -117,7 +120,11 @@ export class LicenseClient {
         headers,
         bothSignals,
       );
-      return readOutcome(server, response, await readJson(response));
+      const other = this.#pin.findOther(response);
+      if (other !== null) return undecided(other);
+      const outcome = readOutcome(server, response, await readJson(response));
+      if (outcome.kind !== "undecided") this.#pin.keep(response);
+      return outcome;
     } catch (error) {
       return undecided(`does not answer: ${describeNetworkError(error)}`);
     }
