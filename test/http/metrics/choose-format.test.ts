@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { chooseFormat } from "../../../src/http/metrics/choose-format.ts";
+import { measureProcessorTime } from "../../support/processor-time.ts";
 
 const PROMETHEUS_2 =
   "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75," +
@@ -37,10 +38,14 @@ describe("chooseFormat", () => {
     "application/openmetrics-text;q=nan",
     "application/openmetrics-text;q=-1",
     "application/openmetrics-text;q=1e9",
-    `${"a/b,".repeat(10_000)}application/openmetrics-text`,
     ",;,;q=;=;version=",
     "\0application/openmetrics-text",
   ])("chooses the text format for %p", (accept) => {
+    expect(chooseFormat(accept)).toBe("text");
+  });
+
+  test("chooses the text format if OpenMetrics is named after 10,000 other types", () => {
+    const accept = `${"a/b,".repeat(10_000)}application/openmetrics-text`;
     expect(chooseFormat(accept)).toBe("text");
   });
 
@@ -51,9 +56,8 @@ describe("chooseFormat", () => {
       }),
     );
     for (const unit of [",", ";", " ", ";q=", "a,", '"', "*/*;"]) {
-      const startedAt = performance.now();
-      chooseFormat(unit.repeat(1_000_000));
-      expect(performance.now() - startedAt).toBeLessThan(500);
+      const header = unit.repeat(1_000_000);
+      expect(measureProcessorTime(() => chooseFormat(header))).toBeLessThan(500);
     }
   });
 });
