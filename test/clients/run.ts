@@ -1,8 +1,8 @@
-// `bun run test:clients`: tests clients generated from openapi.json, Prometheus, and the recipes of
-// `berth run` for Make and Slurm, each against a separate server.
+// `bun run test:clients`: tests Berth's own clients, clients generated from openapi.json, Prometheus,
+// and the recipes of `berth run` for Make and Slurm, each against a separate server.
 import { runSuites } from "../support/run-suites.ts";
 
 await runSuites({
   folder: import.meta.dir,
-  everyRun: ["typescript", "python", "go", "prometheus", "schedulers"],
+  everyRun: ["conformance", "typescript", "python", "go", "prometheus", "schedulers"],
 });
