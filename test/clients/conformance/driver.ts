@@ -90,16 +90,18 @@ export class Driver {
     throw new Error(`${operation} succeeded, but must fail: ${JSON.stringify(reply)}`);
   }
 
-  lossesOf(slot: string): LossEvent[] {
+  /** The losses of a slot or of a feature. */
+  lossesOf(name: string): LossEvent[] {
     return this.events.filter(
-      (event) => event.event === "loss" && event.slot === slot,
-    ) as LossEvent[];
+      (event): event is LossEvent =>
+        event.event === "loss" && (event.feature ?? event.slot) === name,
+    );
   }
 
   waitsOf(slot: string): WaitEvent[] {
     return this.events.filter(
-      (event) => event.event === "wait" && event.slot === slot,
-    ) as WaitEvent[];
+      (event): event is WaitEvent => event.event === "wait" && event.slot === slot,
+    );
   }
 
   async waitForLoss(slot: string): Promise<LossEvent> {

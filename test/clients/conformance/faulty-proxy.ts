@@ -26,10 +26,14 @@ export type Fault =
   /** Sends the reply byte by byte. */
   | { readonly kind: "drip"; readonly ms: number }
   /** The server never sees the request. */
-  | { readonly kind: "answer"; readonly reply: OwnReply };
+  | { readonly kind: "answer"; readonly reply: OwnReply }
+  /** These bytes instead of a reply; then the connection is closed. */
+  | { readonly kind: "raw"; readonly bytes: string | Buffer };
 
 export interface OwnReply {
   readonly status: number;
+  /** The appliance that seems to answer; null: the header is missing; absent: the server's own. */
+  readonly appliance?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
   /** An object is sent as JSON. */
   readonly body?: string | Readonly<Record<string, unknown>>;
@@ -62,12 +66,14 @@ export class FaultyProxy {
   readonly #rules: Rule[] = [];
   readonly #rewrites: Rewrite[] = [];
   #isAway = false;
+  #appliance = "";
 
   static async open(target: string): Promise<FaultyProxy> {
     const proxy = new FaultyProxy(target);
     const { promise, resolve } = Promise.withResolvers<void>();
     proxy.#server.listen(0, "127.0.0.1", resolve);
     await promise;
+    proxy.#appliance = await readAppliance(target);
     return proxy;
   }
 
@@ -105,6 +111,11 @@ export class FaultyProxy {
     for (const socket of this.#sockets) socket.destroy();
   }
 
+  /** Accepts connections again. */
+  comeBack(): void {
+    this.#isAway = false;
+  }
+
   /** Changes fields in the JSON replies with status 200 of an operation. */
   rewriteFields(
     operation: string,
@@ -122,17 +133,24 @@ export class FaultyProxy {
     this.#rewrites.push(rewrite);
   }
 
+  /** The server seems to be another appliance; null: the header is missing. */
+  claimAppliance(appliance: string | null): void {
+    this.rewrite(({ headers: { "berth-appliance": _own, ...headers }, ...reply }) => ({
+      ...reply,
+      headers: { ...headers, ...(appliance !== null && { "berth-appliance": appliance }) },
+    }));
+  }
+
   /** Slots seem to end after so many seconds; the server keeps its own time. */
   shortenTimeout(seconds: number): void {
-    this.rewriteFields("register", (fields) => ({ ...fields, floating_timeout: seconds / 60 }));
+    const floating_timeout = seconds / 60;
+    this.rewriteFields("register", (fields) => ({ ...fields, floating_timeout }));
   }
 
   /** As `shortenTimeout`, for slots of features. */
   shortenFeatureTimeout(seconds: number): void {
-    this.rewriteFields("featureRegister", (fields) => ({
-      ...fields,
-      floating_timeout: seconds / 60,
-    }));
+    const floating_timeout = seconds / 60;
+    this.rewriteFields("featureRegister", (fields) => ({ ...fields, floating_timeout }));
   }
 
   requestsOf(operation: string): RecordedRequest[] {
@@ -198,10 +216,11 @@ export class FaultyProxy {
     const fault = this.#chooseFault(record);
     if (fault?.kind === "cut before") return void socket.destroy();
     if (fault?.kind === "hang") return waitForEnd(gone);
+    if (fault?.kind === "raw") return void socket.end(fault.bytes);
     if (fault?.kind === "delay") await Bun.sleep(fault.ms);
     const reply =
       fault?.kind === "answer"
-        ? makeReply(fault.reply)
+        ? makeReply(fault.reply, this.#appliance)
         : await this.#forward(record, fault === null ? gone : new AbortController().signal);
     if (fault?.kind === "cut after") return void socket.destroy();
     if (fault?.kind === "hang after") return waitForEnd(gone);
@@ -239,12 +258,23 @@ function waitForEnd(gone: AbortSignal): Promise<void> {
   return promise;
 }
 
-function makeReply({ status, headers = {}, body = "" }: OwnReply): ProxiedReply {
+/** The ID of the appliance that a server is. */
+export async function readAppliance(url: string): Promise<string> {
+  const response = await fetch(`${new URL(url).origin}/api/v4/health`);
+  return response.headers.get("berth-appliance") ?? "";
+}
+
+function makeReply(own: OwnReply, ownAppliance: string): ProxiedReply {
+  const { status, headers = {}, body = "", appliance = ownAppliance } = own;
   const isText = typeof body === "string";
   const type = isText ? "text/plain" : "application/json";
   return {
     status,
-    headers: { "content-type": type, ...headers },
+    headers: {
+      "content-type": type,
+      ...(appliance !== null && { "berth-appliance": appliance }),
+      ...headers,
+    },
     body: Buffer.from(isText ? body : JSON.stringify(body)),
   };
 }

@@ -78,7 +78,8 @@ export interface LeaseReply {
   readonly serial: number;
 }
 
-type Nothing = Readonly<Record<never, never>>;
+/** An empty object. */
+type Nothing = Readonly<Record<string, never>>;
 
 interface Operation<Fields, Reply> {
   readonly fields: Fields;
@@ -147,7 +148,9 @@ export interface ErrorReply {
 
 export interface LossEvent {
   readonly event: "loss";
-  readonly slot: string;
+  /** The slot that was lost; absent: a feature. */
+  readonly slot?: string;
+  readonly feature?: string;
   readonly kind: ErrorKind;
   readonly code: string;
   readonly message: string;

@@ -53,7 +53,13 @@ function parseFields(body: Buffer): Readonly<Record<string, unknown>> {
 }
 
 /** Headers that describe one connection; the proxy has its own. */
-const OF_CONNECTION = ["connection", "keep-alive", "transfer-encoding", "content-length", "host"];
+const OF_CONNECTION = new Set([
+  "connection",
+  "keep-alive",
+  "transfer-encoding",
+  "content-length",
+  "host",
+]);
 
 /** Sends a request to the server and reads the whole reply. */
 export async function forwardRequest(
@@ -78,9 +84,7 @@ export async function forwardRequest(
 }
 
 function withoutConnection(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => !OF_CONNECTION.includes(name)),
-  );
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_CONNECTION.has(name)));
 }
 
 /** The whole reply as it is sent, and where its body starts. */

@@ -1,5 +1,27 @@
-// All scenarios that every client must pass.
+// All scenarios that every client must pass. Those that take longest come first.
+import { argumentScenarios } from "./arguments.ts";
+import { borrowingScenarios } from "./borrowing.ts";
+import { countingScenarios } from "./counting.ts";
+import { endingScenarios } from "./ending.ts";
+import { errorScenarios } from "./errors.ts";
+import { failoverScenarios } from "./failover.ts";
+import { featureScenarios } from "./features.ts";
+import { heartbeatScenarios } from "./heartbeats.ts";
+import { replyScenarios } from "./replies.ts";
 import { slotScenarios } from "./slots.ts";
+import { waitingScenarios } from "./waiting.ts";
 import type { Scenario } from "./world.ts";
 
-export const SCENARIOS: readonly Scenario[] = [...slotScenarios];
+export const SCENARIOS: readonly Scenario[] = [
+  ...countingScenarios,
+  ...heartbeatScenarios,
+  ...failoverScenarios,
+  ...replyScenarios,
+  ...waitingScenarios,
+  ...featureScenarios,
+  ...endingScenarios,
+  ...borrowingScenarios,
+  ...errorScenarios,
+  ...slotScenarios,
+  ...argumentScenarios,
+];

@@ -50,7 +50,7 @@ const usualTerms = (product: string, differing: Partial<Terms>): Terms =>
     ...differing,
   });
 
-export type Products = Readonly<Record<string, Partial<Terms>>>;
+type Products = Readonly<Record<string, Partial<Terms>>>;
 
 /** Creates a data folder with a license for each product. */
 export async function makeSiteFolder(products: Products): Promise<string> {
@@ -79,7 +79,7 @@ export async function serveFolder(folder: string, ...flags: string[]): Promise<S
   return server;
 }
 
-export interface LicenseReply {
+interface LicenseReply {
   readonly id: number;
   readonly floating_in_use_devices: number;
   readonly total_consumptions: number;
@@ -90,7 +90,7 @@ export interface LicenseReply {
   }[];
 }
 
-export interface RegistrationReply {
+interface RegistrationReply {
   readonly user: string;
   readonly registered_at: string;
   readonly expires_at: string;
@@ -148,6 +148,16 @@ export class ProductOnServer {
   async releaseUser(user: string): Promise<void> {
     const response = await this.post("unregister", { user });
     if (response.status !== 200) throw new Error(`${user}: ${await response.text()}`);
+  }
+
+  /** The slot of a user as the operator sees it; null: the user has none. */
+  async registration(user: string): Promise<RegistrationReply | null> {
+    const response = await fetch(`${this.url}/api/admin/v1/registrations`);
+    const { registrations } = (await response.json()) as {
+      registrations: (RegistrationReply & { product: string })[];
+    };
+    const own = registrations.filter(({ product }) => product === this.product);
+    return own.find((each) => each.user === user) ?? null;
   }
 
   /** How many users wait for a slot. */

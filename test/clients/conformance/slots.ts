@@ -58,4 +58,105 @@ export const slotScenarios: readonly Scenario[] = [
       expect([await world.server.slotsInUse(), proxy.count("unregister")]).toEqual([0, 1]);
     },
   },
+  {
+    title: "gives the application the license",
+    async run(world) {
+      const client = await world.connect(world.server.url);
+      const slot = await client.acquire("ada");
+      const { license } = await client.driver.request("license", { slot: slot.name });
+      expect(license).toMatchObject({
+        id: slot.acquired?.license_id,
+        floating_users: SLOTS,
+        product_details: { short_code: world.product },
+      });
+    },
+  },
+  {
+    title: "takes the slot of the license that is named, and no other",
+    async run(world) {
+      const client = await world.connect(world.server.url);
+      const { id } = await world.server.license();
+      expect((await client.acquire("ada", { license_id: id })).acquired?.license_id).toBe(id);
+      expect(await client.acquireError("bob", { license_id: id + 100_000 })).toMatchObject({
+        kind: "Refused",
+        code: "license_not_found",
+      });
+    },
+  },
+  {
+    title: "sends names of any script unchanged",
+    async run(world) {
+      const proxy = await world.openProxy();
+      const client = await world.connect(proxy.url);
+      const user = 'Zoë "Ω" \\ 李雷 \u{1f600}';
+      const info = "two\nlines\tand a tab";
+      const slot = await client.acquire(user, { user_info: info });
+      expect(slot.acquired?.user).toBe(user);
+      expect(proxy.requests[0]?.fields).toMatchObject({ user, user_info: info });
+      expect(await slot.release()).toBe(true);
+      expect(await world.server.slotsInUse()).toBe(0);
+    },
+  },
+  {
+    title: "a release of the user by name ends its slots without a loss",
+    async run(world) {
+      const client = await world.connect(world.server.url);
+      const slot = await client.acquire("ada");
+      await client.releaseUser("ada");
+      expect([await slot.isHeld(), await world.server.slotsInUse()]).toEqual([false, 0]);
+      // A user without a slot is released already.
+      await client.releaseUser("ada");
+      await slot.release();
+      expect(client.driver.events).toEqual([]);
+    },
+  },
+  {
+    title: "two clients of one user share the slot at the server",
+    async run(world) {
+      const one = await world.connect(world.server.url);
+      const two = await world.connect(world.server.url, {}, one.driver);
+      await one.acquire("ada");
+      await two.acquire("ada");
+      expect(await world.server.slotsInUse()).toBe(1);
+    },
+  },
+  {
+    title: "a release that the server never confirms returns in bounded time, and raises nothing",
+    async run(world) {
+      const proxy = await world.openProxy();
+      const client = await world.connect(proxy.url, { timeout: 1 });
+      const slot = await client.acquire("ada");
+      proxy.fail("*", { kind: "cut before" });
+      expect(await slot.release()).toBe(false);
+      expect(await slot.isHeld()).toBe(false);
+      expect(client.driver.events).toEqual([]);
+    },
+  },
+  {
+    title: "a release whose reply was lost is repeated, and that the slot is gone means success",
+    async run(world) {
+      const proxy = await world.openProxy();
+      const client = await world.connect(proxy.url);
+      const slot = await client.acquire("ada");
+      proxy.fail("unregister", { kind: "cut after" }, 1);
+      expect(await slot.release()).toBe(true);
+      expect([await world.server.slotsInUse(), proxy.count("unregister")]).toEqual([0, 2]);
+    },
+  },
+  {
+    title: "many threads that take and release one user's slot leave none taken",
+    async run(world) {
+      const client = await world.connect(world.server.url);
+      const takeAndRelease = async (): Promise<void> => {
+        for (let round = 0; round < 10; round += 1) {
+          const slot = await client.acquire("ada");
+          expect(await slot.isHeld()).toBe(true);
+          await slot.release();
+        }
+      };
+      await Promise.all(Array.from({ length: 5 }, takeAndRelease));
+      expect(await world.server.slotsInUse()).toBe(0);
+      expect(client.driver.events).toEqual([]);
+    },
+  },
 ];

@@ -1,0 +1,127 @@
+// Scenarios: what a client refuses before it makes a call, and what it does not take from its
+// environment.
+import { expect } from "bun:test";
+import { join } from "node:path";
+import type { AcquireOptions, ClientOptions, ConsumeOptions } from "./protocol.ts";
+import type { Scenario } from "./world.ts";
+
+const INVALID = { kind: "InvalidArgument", code: "invalid_argument" };
+
+interface ClientCase extends ClientOptions {
+  readonly urls?: readonly string[];
+  readonly product?: string;
+}
+
+const MISSING_FILE = join(import.meta.dir, "no-such-file.pem");
+
+const INVALID_CLIENTS: readonly ClientCase[] = [
+  { urls: [] },
+  { urls: [""] },
+  { urls: ["127.0.0.1:8080"] },
+  { urls: ["ftp://127.0.0.1:8080"] },
+  { urls: ["http://"] },
+  { urls: ["http:///path"] },
+  { urls: ["http://ada:secret@127.0.0.1:8080"] },
+  { urls: ["http://127.0.0.1:8080?product=CAD"] },
+  { urls: ["http://127.0.0.1:8080", "nonsense"] },
+  { product: "" },
+  { timeout: 0 },
+  { timeout: -1 },
+  { nonce: "short" },
+  { nonce: "x".repeat(129) },
+  { nonce: "0123456789 abcdef" },
+  { nonce: "0123456789\nabcdef" },
+  { ca: MISSING_FILE },
+  { certificate: MISSING_FILE },
+  { vendor_keys: ["not a key"] },
+  { vendor_keys: ["x".repeat(42)] },
+];
+
+const INVALID_CALLS: readonly ConsumeOptions[] = [
+  { key: "" },
+  { key: "k".repeat(65) },
+  { key: "two words" },
+  { key: "line\nbreak" },
+];
+
+const INVALID_WAITS: readonly AcquireOptions[] = [{ wait: -1 }];
+
+/** Variables by which programs choose a proxy. */
+const PROXY_VARIABLES = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "ALL_PROXY"];
+
+export const argumentScenarios: readonly Scenario[] = [
+  {
+    title: "refuses wrong arguments of a client",
+    async run(world) {
+      const driver = world.startDriver();
+      const accepted: ClientCase[] = [];
+      for (const [index, fields] of INVALID_CLIENTS.entries()) {
+        const name = `invalid-${index}`;
+        const usual = { client: name, urls: [world.server.url], product: world.product };
+        const error = await driver
+          .requestError("client", { ...usual, ...fields })
+          .catch((failure: unknown) => ({ kind: String(failure), code: "", message: "" }));
+        if (error.kind !== INVALID.kind || error.code !== INVALID.code) {
+          accepted.push({ ...fields, product: `${error.kind} ${error.code}` });
+        }
+        expect(error.message).not.toContain("secret");
+      }
+      expect(accepted).toEqual([]);
+    },
+  },
+  {
+    title: "names a file that it cannot read",
+    async run(world) {
+      const driver = world.startDriver();
+      const fields = { client: "c", urls: [world.server.url], product: world.product };
+      const error = await driver.requestError("client", { ...fields, ca: MISSING_FILE });
+      expect(error.message).toContain(MISSING_FILE);
+    },
+  },
+  {
+    title: "refuses wrong arguments of calls, and sends nothing",
+    async run(world) {
+      const proxy = await world.openProxy();
+      const client = await world.connect(proxy.url, { nonce: "device-0123456789" });
+      expect(await client.acquireError("")).toMatchObject(INVALID);
+      expect(await client.borrowError("")).toMatchObject(INVALID);
+      for (const options of INVALID_WAITS) {
+        expect(await client.acquireError("ada", options)).toMatchObject(INVALID);
+      }
+      for (const options of INVALID_CALLS) {
+        expect(await client.consumeError(options)).toMatchObject(INVALID);
+      }
+      expect(proxy.requests).toEqual([]);
+    },
+  },
+  {
+    title: "accepts a slash at the end of an address",
+    async run(world) {
+      const proxy = await world.openProxy();
+      const client = await world.connect(`${proxy.url}/`);
+      await client.acquire("ada");
+      expect(proxy.requests[0]?.path).toBe("/api/v4/register");
+    },
+  },
+  {
+    title: "makes no call before the first operation",
+    async run(world) {
+      const proxy = await world.openProxy();
+      const client = await world.connect(proxy.url);
+      await client.close();
+      expect(proxy.requests).toEqual([]);
+      await world.connect("http://127.0.0.1:1", {}, client.driver);
+    },
+  },
+  {
+    title: "uses no proxy of the environment",
+    async run(world) {
+      const trap = await world.openProxy();
+      const env = Object.fromEntries(PROXY_VARIABLES.map((name) => [name, trap.url]));
+      const driver = world.startDriver({ ...env, NODE_USE_ENV_PROXY: "1" });
+      const client = await world.connect(world.server.url, {}, driver);
+      expect(await (await client.acquire("ada")).isHeld()).toBe(true);
+      expect(trap.requests).toEqual([]);
+    },
+  },
+];

@@ -1,0 +1,107 @@
+// Scenarios: slots of floating features.
+import { expect } from "bun:test";
+import type { Scenario } from "./world.ts";
+
+const inUse = "floating_in_use_devices";
+
+export const featureScenarios: readonly Scenario[] = [
+  {
+    title: "takes a slot of a feature and releases it",
+    async run(world) {
+      const proxy = await world.openProxy();
+      const slot = await (await world.connect(proxy.url)).acquire("ada");
+      const feature = await slot.acquireFeature("RENDER");
+      expect(await feature.isHeld()).toBe(true);
+      expect((await world.server.feature("RENDER"))[inUse]).toBe(1);
+      expect(await feature.release()).toBe(true);
+      expect(await feature.isHeld()).toBe(false);
+      expect((await world.server.feature("RENDER"))[inUse]).toBe(0);
+      expect([await slot.isHeld(), proxy.count("featureRelease")]).toEqual([true, 1]);
+    },
+  },
+  {
+    title: "is refused with NoFreeSlot when all slots of the feature are taken",
+    async run(world) {
+      const client = await world.connect(world.server.url);
+      for (const user of ["ada", "bob"])
+        await (await client.acquire(user)).acquireFeature("RENDER");
+      const slot = await client.acquire("eve");
+      expect(await slot.acquireFeatureError("RENDER")).toMatchObject({
+        kind: "NoFreeSlot",
+        code: "floating_not_available",
+      });
+      expect(await slot.isHeld()).toBe(true);
+    },
+  },
+  {
+    title: "refuses an unknown feature, and one without slots",
+    async run(world) {
+      const slot = await (await world.connect(world.server.url)).acquire("ada");
+      expect(await slot.acquireFeatureError("NONE")).toMatchObject({
+        kind: "Refused",
+        code: "invalid_license_feature_code",
+      });
+      expect(await slot.acquireFeatureError("EXPORT")).toMatchObject({
+        kind: "Refused",
+        code: "feature_not_floating",
+      });
+    },
+  },
+  {
+    title: "sends heartbeats for the feature by itself",
+    async run(world) {
+      const proxy = await world.openProxy();
+      proxy.shortenFeatureTimeout(3);
+      const client = await world.connect(proxy.url);
+      const feature = await (await client.acquire("ada")).acquireFeature("RENDER");
+      await proxy.waitForCount("featureRegister", 4);
+      expect(await feature.isHeld()).toBe(true);
+      // The slot itself has its own, longer time-out.
+      expect(proxy.count("register")).toBe(1);
+      expect(client.driver.events).toEqual([]);
+    },
+  },
+  {
+    title: "reports the loss of the feature, and keeps the slot",
+    async run(world) {
+      const proxy = await world.openProxy();
+      proxy.shortenFeatureTimeout(3);
+      const client = await world.connect(proxy.url);
+      const slot = await client.acquire("ada");
+      const feature = await slot.acquireFeature("RENDER");
+      const body = { status: 400, code: "license_expired", message: "the feature has ended" };
+      proxy.answer("featureRegister", { status: 400, body });
+      const loss = await client.driver.waitForLoss(feature.name);
+      expect(loss).toMatchObject({ kind: "Refused", code: "license_expired" });
+      expect([await feature.isHeld(), await slot.isHeld()]).toEqual([false, true]);
+    },
+  },
+  {
+    title: "the release of the slot ends its features without a loss",
+    async run(world) {
+      const client = await world.connect(world.server.url);
+      const slot = await client.acquire("ada");
+      const feature = await slot.acquireFeature("RENDER");
+      await slot.release();
+      expect(await feature.isHeld()).toBe(false);
+      expect((await world.server.feature("RENDER"))[inUse]).toBe(0);
+      expect(await world.server.slotsInUse()).toBe(0);
+      await feature.release();
+      expect(client.driver.events).toEqual([]);
+    },
+  },
+  {
+    title: "the loss of the slot ends its features, and is reported once",
+    async run(world) {
+      const proxy = await world.openProxy();
+      proxy.shortenTimeout(3);
+      const client = await world.connect(proxy.url, { timeout: 1 });
+      const slot = await client.acquire("ada");
+      const feature = await slot.acquireFeature("RENDER");
+      proxy.goAway();
+      await client.driver.waitForLoss(slot.name);
+      expect([await feature.isHeld(), await slot.isHeld()]).toEqual([false, false]);
+      expect(client.driver.events).toHaveLength(1);
+    },
+  },
+];

@@ -1,0 +1,188 @@
+// Scenarios: a client keeps its slot by itself, and reports a loss once. The proxy shortens the
+// time-out that the client sees; the server keeps the slot for the license's minutes.
+import { expect } from "bun:test";
+import { waitUntil } from "../../support/wait-until.ts";
+import type { FaultyProxy } from "./faulty-proxy.ts";
+import { SLOTS } from "./site.ts";
+import type { Scenario, TestClient, TestSlot, World } from "./world.ts";
+
+interface Holding {
+  readonly proxy: FaultyProxy;
+  readonly client: TestClient;
+  readonly slot: TestSlot;
+}
+
+/** A client that holds a slot with a time-out of so many seconds. */
+async function holdSlot(world: World, seconds: number): Promise<Holding> {
+  const proxy = await world.openProxy();
+  proxy.shortenTimeout(seconds);
+  const client = await world.connect(proxy.url, { timeout: 2 });
+  return { proxy, client, slot: await client.acquire("ada") };
+}
+
+const countGranted = (proxy: FaultyProxy): number =>
+  proxy.requestsOf("register").filter(({ status }) => status === 200).length;
+
+/** Waits for the next heartbeats that succeed. */
+async function waitForHeartbeats(proxy: FaultyProxy, count: number): Promise<void> {
+  const before = countGranted(proxy);
+  await waitUntil(() => countGranted(proxy) >= before + count, `${count} heartbeats`);
+}
+
+/** A reply to a heartbeat. */
+const refusal = (status: number, code: string) => ({
+  status,
+  body: { status, code, message: `the server says ${code}` },
+});
+
+/** Replies that do not mean that the slot is lost. */
+const PASSING = [
+  refusal(401, "unauthorized"),
+  refusal(403, "forbidden"),
+  refusal(429, "too_many_requests"),
+  refusal(500, "internal_error"),
+  refusal(503, "storage_full"),
+  { status: 502, appliance: null, body: "<html>Bad Gateway</html>" },
+];
+
+export const heartbeatScenarios: readonly Scenario[] = [
+  {
+    title: "sends heartbeats by itself, at about a third of the time-out",
+    async run(world) {
+      const { proxy, client, slot } = await holdSlot(world, 6);
+      await waitForHeartbeats(proxy, 3);
+      const times = proxy.requestsOf("register").map(({ at }) => at);
+      const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
+      // A third is 2 s; a busy machine may delay one of them.
+      for (const gap of gaps) expect(gap).toBeGreaterThan(1_200);
+      expect(Math.min(...gaps)).toBeLessThan(3_000);
+      expect(await slot.isHeld()).toBe(true);
+      expect(client.driver.events).toEqual([]);
+    },
+  },
+  {
+    title: "keeps the slot while the server is away for less than the time-out",
+    async run(world) {
+      const { proxy, client, slot } = await holdSlot(world, 10);
+      proxy.fail("*", { kind: "cut before" });
+      await proxy.waitForCount("register", 3);
+      expect(await slot.isHeld()).toBe(true);
+      proxy.heal();
+      await waitForHeartbeats(proxy, 2);
+      expect(await slot.isHeld()).toBe(true);
+      expect(client.driver.events).toEqual([]);
+    },
+  },
+  {
+    title: "reports the loss once if the server is away for longer than the time-out",
+    async run(world) {
+      const { proxy, client, slot } = await holdSlot(world, 3);
+      const granted = proxy.requests[0]?.at ?? 0;
+      proxy.goAway();
+      const loss = await client.driver.waitForLoss(slot.name);
+      expect(loss).toMatchObject({ kind: "Unavailable", code: "unreachable" });
+      expect(performance.now() - granted).toBeGreaterThan(2_500);
+      expect(await slot.isHeld()).toBe(false);
+      proxy.comeBack();
+      const before = proxy.count("register");
+      // Three times as long as the pause between two heartbeats.
+      await Bun.sleep(3_000);
+      expect(proxy.count("register")).toBe(before);
+      expect(client.driver.lossesOf(slot.name)).toHaveLength(1);
+      expect(await slot.isHeld()).toBe(false);
+      // The application can take a slot again.
+      expect(await (await client.acquire("ada")).isHeld()).toBe(true);
+    },
+  },
+  {
+    title: "reports the loss in time if the server accepts connections and never answers",
+    async run(world) {
+      const { proxy, client, slot } = await holdSlot(world, 3);
+      proxy.fail("*", { kind: "hang" });
+      await waitUntil(async () => !(await slot.isHeld()));
+      expect(await client.driver.waitForLoss(slot.name)).toMatchObject({ kind: "Unavailable" });
+    },
+  },
+  {
+    title: "reports the loss at once if the server refuses a heartbeat",
+    async run(world) {
+      const { proxy, client, slot } = await holdSlot(world, 10);
+      proxy.answer("register", refusal(400, "license_expired"));
+      const loss = await client.driver.waitForLoss(slot.name);
+      expect(loss).toMatchObject({ kind: "Refused", code: "license_expired" });
+      expect(proxy.count("register")).toBe(2);
+      expect(await slot.isHeld()).toBe(false);
+    },
+  },
+  {
+    title: "reports the loss if the operator gave the slot to others",
+    async run(world) {
+      const { client, slot } = await holdSlot(world, 4);
+      await world.server.takeSlots(SLOTS - 1);
+      await world.server.releaseUser("ada");
+      await world.server.post("register", { user: "bob" });
+      const loss = await client.driver.waitForLoss(slot.name);
+      expect(loss).toMatchObject({ kind: "NoFreeSlot", code: "floating_not_available" });
+    },
+  },
+  {
+    title: "takes the slot again without a loss if it was released and is still free",
+    async run(world) {
+      const { proxy, client, slot } = await holdSlot(world, 4);
+      const before = await slot.read();
+      await world.server.releaseUser("ada");
+      await waitForHeartbeats(proxy, 2);
+      const after = await slot.read();
+      expect(after.is_held).toBe(true);
+      expect(after.registered_at > before.registered_at).toBe(true);
+      expect(client.driver.events).toEqual([]);
+    },
+  },
+  {
+    title: "keeps the slot through replies that say nothing about it",
+    async run(world) {
+      const { proxy, client, slot } = await holdSlot(world, 24);
+      for (const reply of PASSING) proxy.answer("register", reply, 1);
+      await waitForHeartbeats(proxy, 2);
+      expect(await slot.isHeld()).toBe(true);
+      expect(client.driver.events).toEqual([]);
+    },
+  },
+  {
+    title: "a loss after replies of the server has the code of the last one",
+    async run(world) {
+      const { proxy, client, slot } = await holdSlot(world, 3);
+      proxy.answer("register", refusal(503, "storage_full"));
+      const loss = await client.driver.waitForLoss(slot.name);
+      expect(loss).toMatchObject({ kind: "Unavailable", code: "storage_full" });
+    },
+  },
+  {
+    title: "a release waits for a heartbeat in progress, so that the slot stays free",
+    async run(world) {
+      const { proxy, client, slot } = await holdSlot(world, 3);
+      proxy.fail("register", { kind: "delay", ms: 700 });
+      await proxy.waitForCount("register", 2);
+      expect(await slot.release()).toBe(true);
+      const operations = proxy.requests.map(({ operation }) => operation);
+      expect(operations.at(-1)).toBe("unregister");
+      const heartbeat = proxy.requestsOf("register").at(-1);
+      expect(heartbeat?.answeredAt).not.toBeNull();
+      await Bun.sleep(1_500);
+      expect(proxy.requests).toHaveLength(operations.length);
+      expect(await world.server.slotsInUse()).toBe(0);
+      expect(client.driver.events).toEqual([]);
+    },
+  },
+  {
+    title: "sends no heartbeats after a release",
+    async run(world) {
+      const { proxy, slot } = await holdSlot(world, 3);
+      await waitForHeartbeats(proxy, 1);
+      await slot.release();
+      const before = proxy.requests.length;
+      await Bun.sleep(3_000);
+      expect(proxy.requests).toHaveLength(before);
+    },
+  },
+];
