@@ -1,0 +1,209 @@
+// A vendor and an appliance that sign licenses and leases as the product does, and that can also
+// sign documents which the product would never make.
+import { createPrivateKey, sign } from "node:crypto";
+import { deriveAirgapLicenseId } from "../../../src/license/airgap-id.ts";
+import type { Bundle } from "../../../src/license/bundle.ts";
+import {
+  activationCodeKind,
+  decodeConfirmationCode,
+  signConfirmationCode,
+} from "../../../src/license/confirmation.ts";
+import {
+  generateKey,
+  keyIdOf,
+  publicKeyBytes,
+  publicPart,
+  type PrivateKey,
+} from "../../../src/license/keys.ts";
+import type { LicenseDocument } from "../../../src/license/license.ts";
+import { signPolicy } from "../../../src/license/policy.ts";
+import type { TermsDocument } from "../../../src/license/terms.ts";
+import { sha256 } from "../../../src/platform/crypto/hash.ts";
+import { DAY, instant } from "../../../src/domain/time.ts";
+
+export const PRODUCT = "CAD";
+export const NONCE = "device-0123456789";
+export const USER = "ada";
+
+/** Members of a JSON object; undefined: the member is left out. */
+export type Members = Readonly<Record<string, unknown>>;
+
+const encode = (data: string | Uint8Array): string => Buffer.from(data).toString("base64url");
+
+/** The part of a JWT: a text or bytes as they are, anything else as JSON. */
+const toPart = (part: Members | string | Uint8Array): string =>
+  encode(typeof part === "string" || part instanceof Uint8Array ? part : JSON.stringify(part));
+
+/** Signs any header and payload, also such as no library would sign. */
+export function signJwt(
+  header: Members | string | Uint8Array,
+  payload: Members | string | Uint8Array,
+  key: PrivateKey,
+): string {
+  const text = `${toPart(header)}.${toPart(payload)}`;
+  return `${text}.${encode(sign(null, Buffer.from(text), toKeyObject(key)))}`;
+}
+
+const toKeyObject = (key: PrivateKey) => createPrivateKey({ key: { ...key }, format: "jwk" });
+
+/** The payload of a JWT, without any check. */
+export const payloadOf = (jwt: string): Members =>
+  JSON.parse(Buffer.from(jwt.split(".")[1] ?? "", "base64url").toString()) as Members;
+
+/** Seconds since 1970, from now. */
+export const secondsFromNow = (seconds: number): number => Math.floor(Date.now() / 1_000) + seconds;
+
+/** As in terms, from now. */
+export const timeFromNow = (seconds: number): string =>
+  new Date(1_000 * secondsFromNow(seconds)).toISOString();
+
+export const HOUR_SECONDS = 3_600;
+export const BORROW_HOURS = 48;
+
+const TERMS: TermsDocument = {
+  product: PRODUCT,
+  product_name: "CAD Studio",
+  license_key: null,
+  license_type: "perpetual",
+  customer: "Initech",
+  metadata: null,
+  trial: false,
+  enabled: true,
+  start: null,
+  valid_until: null,
+  maintenance_until: null,
+  grace_hours: null,
+  slots: 5,
+  timeout_minutes: 15,
+  borrow_hours: BORROW_HOURS,
+  early_return: true,
+  move_grace_hours: 0,
+  consumption: null,
+  features: [],
+};
+
+export const LICENSE_ID = 4_503_599_627_370_495;
+
+export interface CodeOptions {
+  readonly terms?: Partial<TermsDocument>;
+  readonly licenseKey?: string;
+  readonly initializationCode?: string;
+  readonly weak?: boolean;
+  /** The day on which the code ends, counted from today (UTC); null: the policy's end applies. */
+  readonly endsInDays?: number | null;
+  readonly serial?: number;
+}
+
+export class LeaseIssuer {
+  readonly vendor: PrivateKey;
+  readonly appliance: PrivateKey;
+
+  private constructor(vendor: PrivateKey, appliance: PrivateKey) {
+    this.vendor = vendor;
+    this.appliance = appliance;
+  }
+
+  static async create(vendor?: PrivateKey): Promise<LeaseIssuer> {
+    return new LeaseIssuer(vendor ?? (await generateKey()), await generateKey());
+  }
+
+  get applianceId(): string {
+    return keyIdOf(this.appliance);
+  }
+
+  /** The payload of a license, with differences. */
+  licensePayload(terms: Members = {}, members: Members = {}): Members {
+    const license: LicenseDocument = {
+      iss: keyIdOf(this.vendor),
+      iat: secondsFromNow(-HOUR_SECONDS),
+      license_id: LICENSE_ID,
+      serial: 1,
+      request_id: null,
+      nonce: null,
+      appliance: this.applianceId,
+      cnf: { jwk: publicPart(this.appliance) },
+      hardware_id: "ab".repeat(32),
+      terms: TERMS,
+    };
+    return { ...license, terms: { ...TERMS, ...terms }, ...members };
+  }
+
+  get licenseHeader(): Members {
+    return { alg: "EdDSA", typ: "berth-license+jwt", kid: keyIdOf(this.vendor) };
+  }
+
+  license(terms: Members = {}, members: Members = {}): string {
+    return signJwt(this.licenseHeader, this.licensePayload(terms, members), this.vendor);
+  }
+
+  get leaseHeader(): Members {
+    return { alg: "EdDSA", typ: "berth-lease+jwt", kid: this.applianceId };
+  }
+
+  /** The payload of a lease under a license, with differences. */
+  leasePayload(license: string, members: Members = {}): Members {
+    const { license_id, serial } = payloadOf(license);
+    return this.#leaseMembers({ license_id, lic: sha256(license), serial }, members);
+  }
+
+  lease(license: string, members: Members = {}): string {
+    return signJwt(this.leaseHeader, this.leasePayload(license, members), this.appliance);
+  }
+
+  /** A lease under a bundle. */
+  leaseByCode(bundle: Bundle, members: Members = {}): string {
+    const code = decodeConfirmationCode(bundle.confirmation_code);
+    if (!code.ok) throw new Error("the bundle has no valid confirmation code");
+    const { bytes, serial } = code.value;
+    const license_id = deriveAirgapLicenseId(
+      new Uint8Array(publicKeyBytes(this.vendor)),
+      bundle.license_key,
+    );
+    const lic = sha256(Buffer.from(bytes, "hex"));
+    const payload = this.#leaseMembers({ license_id, lic, serial }, members);
+    return signJwt(this.leaseHeader, payload, this.appliance);
+  }
+
+  #leaseMembers(license: Members, members: Members): Members {
+    return {
+      iss: this.applianceId,
+      sub: USER,
+      aud: PRODUCT,
+      ...license,
+      jti: "1",
+      iat: secondsFromNow(0),
+      exp: secondsFromNow(8 * HOUR_SECONDS),
+      host: "workstation-1",
+      borrowed: true,
+      nonce: NONCE,
+      ...members,
+    };
+  }
+
+  /** The proof of a license that was activated by codes. */
+  async bundle(options: CodeOptions = {}): Promise<Bundle> {
+    const { licenseKey = "CAD-0001", initializationCode = "", weak = false, serial = 3 } = options;
+    const terms = { ...TERMS, ...options.terms };
+    const iss = keyIdOf(this.vendor);
+    const policy = await signPolicy({ iss, iat: 0, policy_id: "P-1", terms }, this.vendor);
+    const days = options.endsInDays ?? null;
+    const today = Math.floor(Date.now() / DAY);
+    const validUntil = days === null ? null : instant((today + days) * DAY);
+    const hardwarePrefix = "00112233ff";
+    const nonce = "a1b2c3d4e5";
+    const activation = { appliance: this.applianceId, nonce, hardwarePrefix, weak };
+    const claims = { activation, licenseKey, policyHash: sha256(policy), initializationCode };
+    return {
+      version: 2,
+      kind: activationCodeKind(weak),
+      policy,
+      confirmation_code: await signConfirmationCode(claims, { validUntil, serial }, this.vendor),
+      license_key: licenseKey,
+      appliance_id: this.applianceId,
+      hardware_prefix: hardwarePrefix,
+      nonce,
+      initialization_code: initializationCode,
+      appliance_jwk: publicPart(this.appliance),
+    };
+  }
+}
