@@ -63,9 +63,11 @@ export type LeaseCheck = (input: object) => Promise<{ readonly sub: string; read
 const EXAMPLES = { checkLease: "check-lease.mjs", checkLeaseByCode: "check-lease-by-code.mjs" };
 
 /** Imports an example of src/http/README.md, beside the library that it imports. */
-export async function loadLeaseCheck(name: keyof typeof EXAMPLES): Promise<LeaseCheck> {
+export async function loadLeaseCheck(
+  name: keyof typeof EXAMPLES,
+  folder = tempFolder(),
+): Promise<LeaseCheck> {
   const blocks = codeBlocksIn("js").map(({ text }) => text);
-  const folder = tempFolder();
   symlinkSync(join(repositoryRoot, "node_modules"), join(folder, "node_modules"));
   for (const [example, file] of Object.entries(EXAMPLES)) {
     const lines = blocks.find((block) => block.includes(`function ${example}(`)) ?? "";
