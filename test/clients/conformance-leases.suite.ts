@@ -114,7 +114,7 @@ for (const client of selectedClients) {
       expect(checked).toEqual({
         user: `${client}-borrower`,
         license_id,
-        expires_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/) as unknown as string,
+        expires_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
         product: "DEMO",
         serial: serial as number,
       });

@@ -4,5 +4,15 @@ import { runSuites } from "../support/run-suites.ts";
 
 await runSuites({
   folder: import.meta.dir,
-  everyRun: ["conformance", "typescript", "python", "go", "prometheus", "schedulers"],
+  everyRun: [
+    "conformance",
+    "conformance-leases",
+    "conformance-builds",
+    "conformance-browser",
+    "typescript",
+    "python",
+    "go",
+    "prometheus",
+    "schedulers",
+  ],
 });

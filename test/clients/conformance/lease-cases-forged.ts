@@ -36,8 +36,13 @@ const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
 const addOrder = (jwt: string): string =>
   editJwt(jwt, ([header, payload, signature]) => {
     const bytes = Buffer.from(signature, "base64url");
-    const s = BigInt(`0x${Buffer.from(bytes.subarray(32)).reverse().toString("hex")}`) + ORDER;
-    Buffer.from(s.toString(16).padStart(64, "0"), "hex").reverse().copy(bytes, 32);
+    // S is written with its lowest byte first.
+    let s = ORDER;
+    for (const [index, byte] of bytes.subarray(32).entries())
+      s += BigInt(byte) << BigInt(8 * index);
+    for (let index = 0; index < 32; index += 1) {
+      bytes[32 + index] = Number((s >> BigInt(8 * index)) & 255n);
+    }
     return [header, payload, bytes.toString("base64url")];
   });
 

@@ -2,7 +2,7 @@
 import type { LeaseIssuer } from "./lease-documents.ts";
 
 /** The codes of the error `LeaseRefused`, in the order of the checks. */
-export const REFUSALS = [
+const REFUSALS = [
   "license_malformed",
   "license_forged",
   "lease_malformed",

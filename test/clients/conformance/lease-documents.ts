@@ -23,7 +23,7 @@ import { DAY, instant } from "../../../src/domain/time.ts";
 
 export const PRODUCT = "CAD";
 export const NONCE = "device-0123456789";
-export const USER = "ada";
+const USER = "ada";
 
 /** Members of a JSON object; undefined: the member is left out. */
 export type Members = Readonly<Record<string, unknown>>;
@@ -82,7 +82,7 @@ const TERMS: TermsDocument = {
   features: [],
 };
 
-export const LICENSE_ID = 4_503_599_627_370_495;
+const LICENSE_ID = 4_503_599_627_370_495;
 
 export interface CodeOptions {
   readonly terms?: Partial<TermsDocument>;

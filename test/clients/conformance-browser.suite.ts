@@ -1,0 +1,189 @@
+// The client for JavaScript in a page of a real browser. The page has the origin of the server:
+// a page of another site cannot call the server, and the client says so.
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page, Route } from "playwright-core";
+import { openPage } from "../browser/chromium.ts";
+import { expectEventually } from "../browser/operator-page.ts";
+import { SOURCES } from "./conformance/clients.ts";
+import {
+  makeSiteFolder,
+  ProductOnServer,
+  serveFolder,
+  VENDOR_PUBLIC_KEY,
+} from "./conformance/site.ts";
+
+const PRODUCT = "browser";
+const OTHER_ORIGIN = "http://evil.example:8080";
+const CLIENT_FILE = readFileSync(join(SOURCES, "berth.js"), "utf8");
+
+let server: ProductOnServer;
+let page: Page;
+
+beforeAll(async () => {
+  const folder = await makeSiteFolder({ [PRODUCT]: {} });
+  server = new ProductOnServer((await serveFolder(folder)).url, PRODUCT);
+});
+
+beforeEach(async () => {
+  page = await openPage();
+});
+
+afterEach(async () => {
+  await page.context().close();
+  await server.post("unregister", { user: "ada" });
+});
+
+/** The browser gets the page and the client as if the server of that origin had them. */
+async function openClientPage(origin: string): Promise<void> {
+  const answer = (body: string, contentType: string) => (route: Route) =>
+    route.fulfill({ body, contentType });
+  await page.route(`${origin}/app`, answer("<!doctype html><title>app</title>", "text/html"));
+  await page.route(`${origin}/berth.js`, answer(CLIENT_FILE, "text/javascript"));
+  await page.goto(`${origin}/app`);
+  const options = { vendorKeys: [VENDOR_PUBLIC_KEY], retryFor: 0.1 };
+  await page.evaluate(`import("/berth.js").then((berth) => {
+    globalThis.berth = berth;
+    globalThis.losses = [];
+    globalThis.client = new berth.Client(
+      ${JSON.stringify(server.url)}, "${PRODUCT}", ${JSON.stringify(options)});
+  })`);
+}
+
+/** The value of an expression, or the error that it throws. */
+const run = (expression: string): Promise<unknown> =>
+  page.evaluate(`(async () => {
+    try {
+      return await (${expression});
+    } catch (error) {
+      const { name, code, message } = error;
+      return { error: { name, code, message } };
+    }
+  })()`);
+
+describe("in a page of the server", () => {
+  beforeEach(() => openClientPage(server.url));
+
+  test("a slot is taken, described and released", async () => {
+    const slot = await run(`client.acquire("ada").then((slot) => {
+      globalThis.slot = slot;
+      return { user: slot.user, isHeld: slot.isHeld, product: typeof slot.license };
+    })`);
+    expect(slot).toEqual({ user: "ada", isHeld: true, product: "object" });
+    expect(await server.slotsInUse()).toBe(1);
+    expect(await run("slot.release()")).toBe(true);
+    expect(await run("slot.isHeld")).toBe(false);
+    expect(await server.slotsInUse()).toBe(0);
+  });
+
+  test("a slot is renewed in the background", async () => {
+    let renewals = 0;
+    await page.route("**/api/v4/register", async (route) => {
+      const response = await route.fetch();
+      renewals += 1;
+      // 12 s instead of 15 minutes: renewed every 4 s.
+      const body = { ...((await response.json()) as object), floating_timeout: 0.2 };
+      await route.fulfill({ response, json: body });
+    });
+    expect(await run(`client.acquire("ada").then(({ isHeld }) => isHeld)`)).toBe(true);
+    await expectEventually(() => renewals >= 3, true);
+    expect(await run("client.close().then(() => true)")).toBe(true);
+    expect(await server.slotsInUse()).toBe(0);
+  });
+
+  test("a slot that the server refuses to renew is lost", async () => {
+    let renewals = 0;
+    await page.route("**/api/v4/register", async (route) => {
+      renewals += 1;
+      if (renewals > 1) {
+        await server.post("unregister", { user: "ada" });
+        const json = { code: "license_expired", message: "the license has expired" };
+        const headers = (await route.fetch()).headers();
+        await route.fulfill({ status: 400, headers, json });
+        return;
+      }
+      const response = await route.fetch();
+      const body = { ...((await response.json()) as object), floating_timeout: 0.2 };
+      await route.fulfill({ response, json: body });
+    });
+    await run(`client.acquire("ada", { onLoss: (slot, error) => {
+      losses.push([slot.user, slot.isHeld, error.name, error.code]);
+    } }).then((slot) => { globalThis.slot = slot; })`);
+    const lost = [["ada", false, "Refused", "license_expired"]];
+    await expectEventually(() => run("losses"), lost as unknown);
+  });
+
+  test("a floating feature is taken and released with its slot", async () => {
+    const held = await run(`client.acquire("ada")
+      .then((slot) => { globalThis.slot = slot; return slot.acquireFeature("RENDER"); })
+      .then((feature) => { globalThis.feature = feature; return feature.isHeld; })`);
+    expect(held).toBe(true);
+    expect((await server.feature("RENDER")).floating_in_use_devices).toBe(1);
+    await run("slot.release()");
+    expect(await run("feature.isHeld")).toBe(false);
+    expect(await server.slotsInUse()).toBe(0);
+  });
+
+  test("a borrowed slot is checked offline, also after the page is loaded again", async () => {
+    const borrow = (await run(`client.borrow("ada")`)) as { lease: string; license: string };
+    const check = () =>
+      run(`client.verify(${JSON.stringify(borrow.lease)}, ${JSON.stringify(borrow.license)})`);
+    const { error, ...checked } = (await check()) as Record<string, unknown>;
+    expect(error).toBeUndefined();
+    expect(checked).toMatchObject({ user: "ada", product: PRODUCT });
+    // The nonce of the device is in the local storage.
+    await openClientPage(server.url);
+    expect(await check()).toMatchObject({ user: "ada", product: PRODUCT });
+    expect(await server.slotsInUse()).toBe(1);
+    await run(`client.release("ada")`);
+    expect(await server.slotsInUse()).toBe(0);
+  });
+
+  test("a lease of another device is refused", async () => {
+    const borrow = (await run(`client.borrow("ada")`)) as { lease: string; license: string };
+    await page.evaluate("localStorage.clear()");
+    await openClientPage(server.url);
+    const { lease, license } = borrow;
+    const refused = await run(
+      `client.verify(${JSON.stringify(lease)}, ${JSON.stringify(license)})`,
+    );
+    expect(refused).toMatchObject({ error: { name: "LeaseRefused", code: "other_device" } });
+    await run(`client.release("ada")`);
+  });
+
+  test("consumptions are counted", async () => {
+    const before = await server.total();
+    expect(await run("client.consume(3).then(({ total }) => total)")).toBe(before + 3);
+    const counted = await run(
+      `client.consume(2, { feature: "EXPORT" }).then(({ total }) => total)`,
+    );
+    expect(counted).toBe((await server.feature("EXPORT")).total_consumptions);
+    expect(await server.total()).toBe(before + 3);
+  });
+
+  test("a slot is released when the page is left", async () => {
+    await run(`client.acquire("ada").then(() => true)`);
+    expect(await server.slotsInUse()).toBe(1);
+    await page.goto("about:blank");
+    await expectEventually(() => server.slotsInUse(), 0);
+  });
+
+  test("a slot is released when the tab is closed", async () => {
+    await run(`client.acquire("ada").then(() => true)`);
+    expect(await server.slotsInUse()).toBe(1);
+    await page.close({ runBeforeUnload: true });
+    await expectEventually(() => server.slotsInUse(), 0);
+  });
+});
+
+test("a page of another site is refused, and the error says which pages can call", async () => {
+  await openClientPage(OTHER_ORIGIN);
+  const refused = (await run(`client.acquire("ada")`)) as {
+    readonly error: { readonly name: string; readonly message: string };
+  };
+  expect(["Unavailable", "AccessDenied", "InvalidArgument"]).toContain(refused.error.name);
+  expect(refused.error.message).toContain(server.url);
+  expect(refused.error.message).toMatch(/page|origin/);
+  expect(await server.slotsInUse()).toBe(0);
+});

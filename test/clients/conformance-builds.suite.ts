@@ -1,0 +1,173 @@
+// The clients on every version of their languages that this machine has, and the client for C with
+// several compilers, with sanitizers and under valgrind.
+import { beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { atEnd, requirePackages, testUnless } from "../support/suite-harness.ts";
+import {
+  buildC,
+  buildSource,
+  DRIVERS,
+  findCompilers,
+  INSTRUMENTS,
+  STRICT,
+} from "./conformance/c-builds.ts";
+import { isSelected, SOURCES } from "./conformance/clients.ts";
+import { Driver } from "./conformance/driver.ts";
+import { exercise } from "./conformance/exercise.ts";
+import { createEnvironment, findPythons } from "./conformance/python-builds.ts";
+import { makeSiteFolder, ProductOnServer, serveFolder } from "./conformance/site.ts";
+
+/** Not in a tmpfs, which may forbid running programs. */
+const work = mkdtempSync(join(tmpdir(), "berth-builds-"));
+atEnd(() => rmSync(work, { recursive: true, force: true }));
+const inWork = (name: string): string => join(work, name.replaceAll(/\W+/g, "-"));
+
+/** Products with licenses of their own, one per test. */
+const products = Array.from({ length: 30 }, (_, index) => `build-${index}`);
+let serverUrl = "";
+
+beforeAll(async () => {
+  const terms = Object.fromEntries(products.map((product) => [product, {}]));
+  serverUrl = (await serveFolder(await makeSiteFolder(terms))).url;
+});
+
+function nextProduct(): ProductOnServer {
+  const product = products.pop();
+  if (product === undefined) throw new Error("there are more tests than products");
+  return new ProductOnServer(serverUrl, product);
+}
+
+if (isSelected("python")) {
+  describe("berth.py", () => {
+    const pythons = findPythons();
+    const driver = join(DRIVERS, "driver.py");
+
+    for (const [version, program] of pythons) {
+      test(`makes all calls with Python ${version}`, async () => {
+        const folder = createEnvironment(program, inWork(`python-${version}`), ["cryptography"]);
+        const command = [join(folder, "bin", "python"), "-B", "-W", "error", driver];
+        await exercise(new Driver(command), nextProduct());
+      });
+    }
+
+    const [oldest] = pythons.values();
+
+    test("makes all calls but the lease check without cryptography", async () => {
+      const folder = createEnvironment(oldest ?? "python3", inWork("python-plain"), []);
+      const command = [join(folder, "bin", "python"), "-B", driver];
+      await exercise(new Driver(command), nextProduct(), { everyLeaseCase: 0 });
+    });
+
+    test("has types that mypy --strict accepts", () => {
+      const newest = [...pythons.values()].at(-1) ?? "python3";
+      const packages = ["mypy", "cryptography"];
+      const folder = createEnvironment(newest, inWork("mypy"), packages);
+      const flags = ["--strict", "--python-version", "3.9", "--cache-dir", inWork("mypy-cache")];
+      const mypy = Bun.spawnSync([
+        join(folder, "bin", "mypy"),
+        ...flags,
+        join(SOURCES, "berth.py"),
+      ]);
+      expect(mypy.stdout.toString()).toStartWith("Success");
+    });
+  });
+}
+
+if (isSelected("c")) {
+  describe("berth.h", () => {
+    const compilers = findCompilers();
+    const units = [buildSource("first-unit.c"), buildSource("second-unit.c")];
+
+    for (const compiler of compilers) {
+      for (const hasOpenSsl of [true, false]) {
+        const library = hasOpenSsl ? "with OpenSSL" : "without OpenSSL";
+        test(`compiles in two files as strict C99 by ${compiler} ${library}`, async () => {
+          const program = inWork(`units-${compiler}-${library}`);
+          const flags = ["-std=c99", ...STRICT];
+          buildC({ sources: units, flags, program, compiler, hasOpenSsl });
+          const child = Bun.spawn([program], { stdout: "pipe" });
+          const code = hasOpenSsl ? "license_malformed" : "verify_unavailable";
+          expect(await child.stdout.text()).toBe(`${code}\n`);
+          expect(await child.exited).toBe(0);
+        });
+      }
+
+      test(`compiles in a C++ file by ${compiler}`, async () => {
+        const objects = inWork(`first-unit-${compiler}.o`);
+        const flags = ["-std=c99", ...STRICT];
+        const first = { sources: units.slice(0, 1), flags: [...flags, "-c"], program: objects };
+        buildC({ ...first, compiler, hasOpenSsl: true });
+        const program = inWork(`cplusplus-${compiler}`);
+        buildC({
+          sources: [buildSource("second-unit.cpp"), objects],
+          flags: ["-std=c++11", ...STRICT],
+          program,
+          compiler: compiler === "gcc" ? "g++" : "clang++",
+          hasOpenSsl: true,
+        });
+        const child = Bun.spawn([program], { stdout: "pipe" });
+        expect(await child.stdout.text()).toBe("license_malformed\n");
+      });
+    }
+
+    for (const [name, instrument] of Object.entries(INSTRUMENTS)) {
+      const { flags, prefix = [], env = {}, everyLeaseCase } = instrument;
+      const build = (source: string): string[] => {
+        if (prefix.length > 0) requirePackages({ valgrind: "valgrind" });
+        const program = inWork(`${name}-${source.split("/").at(-1) ?? ""}.program`);
+        const all = ["-std=c99", "-Wall", "-Wextra", "-Werror", ...flags];
+        buildC({ sources: [source], flags: all, program, hasOpenSsl: true });
+        return [...prefix, program];
+      };
+
+      test(`makes all calls with ${name}, without a finding`, async () => {
+        const command = build(join(DRIVERS, "driver.c"));
+        await exercise(new Driver(command, env), nextProduct(), { everyLeaseCase, isC: true });
+      });
+
+      test(`is used by many threads with ${name}, without a finding`, async () => {
+        const product = nextProduct();
+        const command = build(buildSource("stress.c"));
+        const rounds = prefix.length > 0 ? "5" : "20";
+        const child = Bun.spawn([...command, product.url, product.product, rounds], {
+          stdout: "pipe",
+          stderr: "pipe",
+          env,
+        });
+        const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+        expect({ code: await child.exited, stderr }).toEqual({ code: 0, stderr: "" });
+        const { consumed } = JSON.parse(stdout) as { consumed: number };
+        expect(consumed).toBeGreaterThan(0);
+        expect(await product.total()).toBe(consumed);
+        expect(await product.slotsInUse()).toBe(0);
+      });
+    }
+  });
+}
+
+/** Runtimes from the npm registry. */
+const RUNTIMES = { "Node.js 18": "node@18.20.8", "Deno 2": "deno@2.9.6" };
+
+if (isSelected("node")) {
+  describe("berth.js", () => {
+    const folder = inWork("runtimes");
+    const npm = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error"];
+    const installed =
+      Bun.which("npm") !== null &&
+      Bun.spawnSync([...npm, "--prefix", folder, ...Object.values(RUNTIMES)]).exitCode === 0;
+    const reason = installed ? null : "the npm registry cannot be reached";
+    const commands = {
+      "Node.js 18": [join(folder, "node_modules", ".bin", "node")],
+      "Deno 2": [join(folder, "node_modules", ".bin", "deno"), "run", "--allow-all", "--quiet"],
+    };
+
+    for (const [name, command] of Object.entries(commands)) {
+      testUnless(reason)(`makes all calls with ${name}`, async () => {
+        const driver = new Driver([...command, join(DRIVERS, "driver.mjs")]);
+        await exercise(driver, nextProduct());
+      });
+    }
+  });
+}
