@@ -1,0 +1,1856 @@
+"""Client of Berth, a floating license server: one file, for Python 3.9 and later.
+
+    import berth
+
+    client = berth.Client("https://berth.plant7.lan:8443", "CAD", ca="berth-ca.pem")
+    with client.acquire("ada@ws-17", on_loss=stop_working) as slot:
+        work(slot.license)
+
+A slot renews itself in a background thread until it is released. Release it with `release()`, or
+use it as a context manager. At a normal exit of the interpreter, slots that are still held are
+released, for at most 3 seconds. After a signal, a crash or os._exit(), the slot ends by its
+time-out.
+
+Several URLs are the hosts of one pair: a call that fails at one host goes to the other. While no
+server answers, a slot stays held until its end, and the renewal is repeated. Only then is it lost:
+`is_held` is False, and `on_loss(slot, error)` is called, in a thread of its own.
+
+Every call can be made from any thread. After os.fork(), a child holds no slot: create a new Client
+there. Only the standard library is needed, except for `verify`, which needs `cryptography`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import binascii
+import contextlib
+import dataclasses
+import datetime
+import hashlib
+import http.client
+import io
+import json
+import math
+import os
+import queue
+import random
+import re
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unicodedata
+import urllib.parse
+import weakref
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence
+from typing import Set, Tuple, Type, TypeVar, Union, cast
+
+__all__ = [
+    "AccessDenied",
+    "BerthError",
+    "Borrow",
+    "Client",
+    "Consumption",
+    "Feature",
+    "InvalidArgument",
+    "Lease",
+    "LeaseRefused",
+    "NoFreeSlot",
+    "OtherAppliance",
+    "Refused",
+    "Slot",
+    "Unavailable",
+]
+
+_MAX_INTEGER = 2**53 - 1
+_MAX_COUNT = 10**12
+_MAX_BODY = 1024 * 1024
+_MAX_TIMEOUT_MINUTES = 5_256_000
+_LEEWAY = 60  # seconds that the clocks of this machine and of the server may differ
+_LONGEST_WAIT = 30  # seconds of one waiting request
+_RELEASE_SECONDS = 5.0
+_STANDBY_SECONDS = 30.0
+_LAST_SECONDS = 3.0  # to leave a queue, and to release everything at exit
+_NO_SLOT_CODES = ("floating_not_available", "slots_capped")
+
+Json = Dict[str, Any]
+_T = TypeVar("_T")
+_Key = Tuple[str, Optional[int], Optional[str]]
+
+
+class BerthError(Exception):
+    """Base class of all errors of this module.
+
+    code: act on it. message: a sentence that can be shown. status: the HTTP status, 0 without a
+    reply. request_id: identifies the request in the server's log. key: the idempotency key of a
+    call that may have been counted; repeat the call with it.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        code: str,
+        status: int = 0,
+        request_id: Optional[str] = None,
+        key: Optional[str] = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.status = status
+        self.request_id = request_id
+        self.key = key
+
+
+class NoFreeSlot(BerthError):
+    """All slots are in use. position: the place in the queue, or None."""
+
+    position: Optional[int] = None
+
+
+class AccessDenied(BerthError):
+    """The server refuses this caller: status 401 or 403."""
+
+
+class Refused(BerthError):
+    """The server refuses the call for another reason; see code."""
+
+
+class Unavailable(BerthError):
+    """No server gave a final answer in time. The call may have been done."""
+
+
+class OtherAppliance(BerthError):
+    """The server that answers is not the one that answered first, nor its pair."""
+
+
+class LeaseRefused(BerthError):
+    """`verify` rejects a lease or its license; code says why."""
+
+
+class InvalidArgument(BerthError):
+    """An argument is wrong, the client is closed, or the process is a child of fork."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Borrow:
+    """A slot that is held until a date. Keep lease and license for `verify`.
+
+    lease is None only if a key was repeated after the slot was returned.
+    """
+
+    user: str
+    license_id: int
+    borrowed_until: str
+    lease: Optional[str]
+    license: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Consumption:
+    """Outcome of `consume`. maximum is None if there is no maximum."""
+
+    total: int
+    maximum: Optional[int]
+    key: str
+    license_id: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Lease:
+    """A lease that passed `verify`. expires_at is RFC 3339 in UTC."""
+
+    user: str
+    license_id: int
+    expires_at: str
+    product: str
+    serial: int
+
+
+def _find_clock() -> Callable[[], float]:
+    # A slot ends while the machine sleeps too, so the clock must count sleep: CLOCK_BOOTTIME of
+    # Linux and CLOCK_MONOTONIC of macOS do; on Windows, time.monotonic() does.
+    names = ["CLOCK_BOOTTIME"] + (["CLOCK_MONOTONIC"] if sys.platform == "darwin" else [])
+    for name in names:
+        number = getattr(time, name, None)
+        if number is None:
+            continue
+        with contextlib.suppress(OSError):
+            time.clock_gettime(number)
+            return lambda: time.clock_gettime(number)
+    return time.monotonic
+
+
+_clock = _find_clock()
+
+
+def _invalid(message: str, code: str = "invalid_argument") -> InvalidArgument:
+    return InvalidArgument(message, code)
+
+
+def _jitter(seconds: float, part: float) -> float:
+    return seconds * random.uniform(1 - part, 1 + part)
+
+
+# --- Values of replies -------------------------------------------------------------------------
+
+
+def _reject_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _without_duplicates(pairs: List[Tuple[str, Any]]) -> Json:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("a member appears twice")
+    return members
+
+
+def _parse_object(text: Union[bytes, str], is_strict: bool = False) -> Json:
+    """The JSON object in text; ValueError for anything else."""
+    try:
+        decoded = text.decode("utf-8") if isinstance(text, bytes) else text
+        hook = _without_duplicates if is_strict else None
+        value = json.loads(decoded, parse_constant=_reject_constant, object_pairs_hook=hook)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    if not isinstance(value, dict):
+        raise ValueError("not an object")
+    return value
+
+
+def _text(values: Json, name: str) -> str:
+    value = values.get(name)
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is not a text")
+    return value
+
+
+def _integer(values: Json, name: str, low: int = 0, high: int = _MAX_INTEGER) -> int:
+    value = values.get(name)
+    if type(value) is not int or not low <= value <= high:
+        raise ValueError(f"{name} is not a valid integer")
+    return value
+
+
+def _number(values: Json, name: str, high: float) -> float:
+    value: Any = values.get(name)
+    if type(value) not in (int, float) or not 0 <= value <= high:
+        raise ValueError(f"{name} is not a valid number")
+    return float(value)
+
+
+def _boolean(values: Json, name: str) -> bool:
+    value = values.get(name)
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} is not a boolean")
+    return value
+
+
+def _timeout_seconds(values: Json) -> float:
+    minutes = _number(values, "floating_timeout", _MAX_TIMEOUT_MINUTES)
+    if minutes <= 0:
+        raise ValueError("floating_timeout is not positive")
+    return minutes * 60
+
+
+@dataclasses.dataclass
+class _Grant:
+    """What a reply of register, borrow or featureRegister says."""
+
+    timeout: float
+    license_id: int = 0
+    registered_at: str = ""
+    expires_at: str = ""
+    is_borrowed: bool = False
+    license_json: str = "{}"
+
+
+def _parse_slot(values: Json) -> _Grant:
+    license_json = _text(values, "license_json")
+    _parse_object(license_json)
+    return _Grant(
+        timeout=_timeout_seconds(values),
+        license_id=_integer(values, "license_id"),
+        registered_at=_text(values, "registered_at"),
+        expires_at=_text(values, "expires_at"),
+        is_borrowed=_boolean(values, "is_borrowed"),
+        license_json=license_json,
+    )
+
+
+def _parse_feature(values: Json) -> _Grant:
+    _text(values, "code")
+    return _Grant(timeout=_timeout_seconds(values))
+
+
+# --- One HTTP exchange -------------------------------------------------------------------------
+
+
+class _NotFinal(Exception):
+    """An attempt without a final answer. code is None unless Berth sent one."""
+
+    def __init__(
+        self, text: str, reply: Optional[_Reply] = None, code: Optional[str] = None
+    ) -> None:
+        super().__init__(text)
+        self.reply = reply
+        self.code = code
+
+
+@dataclasses.dataclass
+class _Reply:
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def header(self, name: str) -> str:
+        value = self.headers.get(name.lower(), "")
+        return "".join(one for one in value if " " <= one <= "~")[:200]
+
+    def retry_after(self) -> Optional[float]:
+        value = self.header("Retry-After")
+        return min(float(value), 3600.0) if re.fullmatch("[0-9]{1,9}", value) else None
+
+    def request_id(self) -> Optional[str]:
+        return self.header("X-Request-Id")[:63] or None
+
+
+@dataclasses.dataclass
+class _Request:
+    method: str
+    path: str
+    parse: Callable[[_Reply], Any]
+    body: Optional[Json] = None
+    headers: Dict[str, str] = dataclasses.field(default_factory=dict)
+    timeout: float = 15.0
+    wait: Optional[Callable[[int], int]] = None  # by server: seconds to wait for a slot
+    is_cancelled: Callable[[], bool] = lambda: False
+    key: Optional[str] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Server:
+    url: str
+    is_tls: bool
+    host: str
+    port: Optional[int]
+    prefix: str
+
+
+def _parse_server(url: object) -> _Server:
+    if not isinstance(url, str):
+        raise _invalid("A server URL must be a text such as https://berth.example:8443.")
+    hint = "Give a URL such as https://berth.example:8443."
+    try:
+        parts = urllib.parse.urlsplit(url.strip())
+        port = parts.port
+        host = (parts.hostname or "").encode("idna").decode("ascii")
+    except ValueError:
+        raise _invalid(f"A server URL is not valid. {hint}") from None
+    if "@" in parts.netloc:
+        raise _invalid(f"A server URL has credentials in it. Use login= instead. {hint}")
+    is_known = parts.scheme in ("http", "https") and re.fullmatch(r"[0-9A-Za-z._:%-]+", host)
+    if not is_known or port == 0 or "?" in url or "#" in url:
+        raise _invalid(f"The server URL {url} is not valid. {hint}")
+    prefix = parts.path.rstrip("/")
+    if not re.fullmatch(r"[!-~]*", prefix):
+        raise _invalid(f"The server URL {url} is not valid. {hint}")
+    return _Server(url.strip().rstrip("/"), parts.scheme == "https", host, port, prefix)
+
+
+class _DeadlineReader(io.RawIOBase):
+    """Reads from a socket until a deadline for all reads together."""
+
+    def __init__(self, connection: _DeadlineSocket) -> None:
+        self._connection = connection
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._connection.limited().recv_into(buffer)
+
+
+class _DeadlineSocket:
+    """The part of a socket that http.client uses. A socket's own time-out is for each read."""
+
+    def __init__(self, sock: socket.socket, deadline: float) -> None:
+        self._sock = sock
+        self._deadline = deadline
+
+    def limited(self) -> socket.socket:
+        self._sock.settimeout(_seconds_left(self._deadline))
+        return self._sock
+
+    def sendall(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self.limited().send(rest) :]
+
+    def makefile(self, mode: str, *_: Any, **__: Any) -> io.BufferedReader:
+        return io.BufferedReader(_DeadlineReader(self))
+
+    def close(self) -> None:
+        self._sock.close()
+
+
+def _seconds_left(deadline: float) -> float:
+    left = deadline - _clock()
+    if left <= 0:
+        raise socket.timeout("timed out")
+    return left
+
+
+def _resolve(host: str, port: int, deadline: float) -> List[Any]:
+    # getaddrinfo has no time-out, so it runs in a thread that can be left behind.
+    found: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def look_up() -> None:
+        try:
+            found.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError) as error:
+            found.put(error)
+
+    if re.fullmatch(r"[0-9.]+|.*:.*", host):
+        look_up()
+    else:
+        try:
+            threading.Thread(target=look_up, name="berth-resolve", daemon=True).start()
+        except RuntimeError:  # the interpreter is shutting down
+            look_up()
+    try:
+        outcome = found.get(timeout=_seconds_left(deadline))
+    except queue.Empty:
+        raise socket.timeout("timed out") from None
+    if isinstance(outcome, Exception):
+        raise OSError(f"cannot resolve the host name: {outcome}")
+    return cast(List[Any], outcome)
+
+
+def _connect(server: _Server, deadline: float) -> socket.socket:
+    port = server.port or (443 if server.is_tls else 80)
+    failure: Exception = OSError("the host name has no address")
+    addresses = _resolve(server.host, port, deadline)
+    for number, (family, kind, protocol, _, address) in enumerate(addresses):
+        sock = socket.socket(family, kind, protocol)
+        try:
+            # Each address gets its share, so that a silent one leaves time for the next.
+            sock.settimeout(_seconds_left(deadline) / (len(addresses) - number))
+            sock.connect(address)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return sock
+        except OSError as error:
+            sock.close()
+            failure = error
+        except BaseException:
+            sock.close()
+            raise
+    raise failure
+
+
+def _explain(error: Exception) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the certificate is not trusted: {error.verify_message}"
+    if isinstance(error, socket.timeout):
+        return "no complete reply in time"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__
+
+
+# --- Lease check -------------------------------------------------------------------------------
+
+_SYMBOLS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+class _LeaseFault(Exception):
+    pass
+
+
+def _decode_base64url(text: str) -> bytes:
+    if not re.fullmatch("[A-Za-z0-9_-]+", text):
+        raise ValueError("not base64url")
+    data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    if base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii") != text:
+        raise ValueError("not canonical base64url")
+    return data
+
+
+def _decode_key(jwk: object) -> bytes:
+    if not isinstance(jwk, dict) or jwk.get("kty") != "OKP" or jwk.get("crv") != "Ed25519":
+        raise ValueError("not an Ed25519 key")
+    data = _decode_base64url(_text(jwk, "x"))
+    if len(data) != 32:
+        raise ValueError("not an Ed25519 key")
+    return data
+
+
+def _has_signature(key: bytes, data: bytes, signature: bytes) -> bool:
+    from cryptography.exceptions import InvalidSignature  # type: ignore[import-not-found,unused-ignore]
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # type: ignore[import-not-found,unused-ignore]
+        Ed25519PublicKey,
+    )
+
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, data)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+@dataclasses.dataclass
+class _Document:
+    """A signed document (JWT) whose form is right; the signature is not checked yet."""
+
+    header: Json
+    payload: Json
+    signed: bytes
+    signature: bytes
+
+    @classmethod
+    def parse(cls, text: str, kind: str) -> _Document:
+        parts = text.split(".")
+        if len(parts) != 3:
+            raise ValueError("not three parts")
+        header = _parse_object(_decode_base64url(parts[0]), is_strict=True)
+        if header.get("alg") != "EdDSA" or header.get("typ") != kind or "crit" in header:
+            raise ValueError("another kind of document")
+        payload = _parse_object(_decode_base64url(parts[1]), is_strict=True)
+        signed = f"{parts[0]}.{parts[1]}".encode("ascii")
+        return cls(header, payload, signed, _decode_base64url(parts[2]))
+
+    def is_signed_by(self, key: bytes) -> bool:
+        return _has_signature(key, self.signed, self.signature)
+
+
+def _parse_time(value: object) -> Optional[float]:
+    if value is None:
+        return None
+    form = r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?Z"
+    found = re.fullmatch(form, value, re.ASCII) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError("not a time")
+    moment = datetime.datetime.fromisoformat(found[1]).replace(tzinfo=datetime.timezone.utc)
+    return moment.timestamp() + float(found[2] or 0)
+
+
+@dataclasses.dataclass
+class _Terms:
+    product: str
+    is_enabled: bool
+    start: float
+    end: float
+    longest: float
+
+    @classmethod
+    def parse(cls, payload: Json, days: int = 0) -> _Terms:
+        terms = payload.get("terms")
+        if not isinstance(terms, dict):
+            raise ValueError("terms are missing")
+        hours = dict.fromkeys(("grace_hours", "borrow_hours"), 0.0)
+        for name in hours:
+            if terms.get(name) is not None:
+                hours[name] = _number(terms, name, 1e9)
+        end = _parse_time(terms.get("valid_until"))
+        if days > 0:
+            end = days * 86400.0
+        return cls(
+            product=_text(terms, "product"),
+            is_enabled=_boolean(terms, "enabled"),
+            start=_parse_time(terms.get("start")) or 0.0,
+            end=math.inf if end is None else end + 3600 * hours["grace_hours"],
+            longest=max(
+                60 * _number(terms, "timeout_minutes", 1e9), 3600 * hours["borrow_hours"]
+            ),
+        )
+
+
+@dataclasses.dataclass
+class _Granted:
+    """What the vendor granted; a lease may not grant more."""
+
+    appliance: str
+    key: bytes
+    license_id: int
+    serial: int
+    digest: str
+    terms: _Terms
+
+
+def _read_license(text: str, vendor_keys: Iterable[bytes]) -> _Granted:
+    document = _Document.parse(text, "berth-license+jwt")
+    payload = document.payload
+    confirmation = payload.get("cnf")
+    if not isinstance(confirmation, dict):
+        raise ValueError("cnf is missing")
+    granted = _Granted(
+        appliance=_text(payload, "appliance"),
+        key=_decode_key(confirmation.get("jwk")),
+        license_id=_integer(payload, "license_id"),
+        serial=_integer(payload, "serial"),
+        digest=hashlib.sha256(text.encode("ascii")).hexdigest(),
+        terms=_Terms.parse(payload),
+    )
+    if not any(document.is_signed_by(key) for key in vendor_keys):
+        raise _LeaseFault("license_forged")
+    return granted
+
+
+def _canonical_symbols(code: str) -> str:
+    plain = re.sub("[^0-9A-Z]", "", code.upper())
+    return plain.translate(str.maketrans("ILO", "110"))
+
+
+def _decode_symbols(symbols: str, count: int) -> bytes:
+    number = 0
+    for symbol in symbols:
+        number = number * 32 + _SYMBOLS.index(symbol)
+    return (number >> (5 * len(symbols) - 8 * count)).to_bytes(count, "big")
+
+
+def _hex5(values: Json, name: str) -> bytes:
+    text = _text(values, name)
+    if not re.fullmatch("[0-9A-Fa-f]{10}", text):
+        raise ValueError(f"{name} is not 5 bytes in hex")
+    return bytes.fromhex(text)
+
+
+def _read_bundle(text: str, vendor_keys: Iterable[bytes]) -> _Granted:
+    bundle = _parse_object(text, is_strict=True)
+    appliance_id = _text(bundle, "appliance_id")
+    symbols = _canonical_symbols(_text(bundle, "confirmation_code"))
+    if len(appliance_id) != 16 or len(symbols) != 115:
+        raise ValueError("a code has the wrong length")
+    # Every row of 19 symbols has a check symbol, which helped when it was typed.
+    code = _decode_symbols(re.sub("(.{19}).", r"\1", symbols)[:109], 68)
+    appliance = _decode_symbols(appliance_id, 10)
+    policy_text = _text(bundle, "policy")
+    policy = _Document.parse(policy_text, "berth-policy+jwt")
+    license_key = unicodedata.normalize("NFC", _text(bundle, "license_key")).encode("utf-8")
+    key = _decode_key(bundle.get("appliance_jwk"))
+    terms = _Terms.parse(policy.payload, days=int.from_bytes(code[64:66], "big"))
+    items = [
+        b"berth-confirm-v2",
+        bytes([_integer(bundle, "kind", 0, 255)]),
+        appliance,
+        _hex5(bundle, "hardware_prefix"),
+        _hex5(bundle, "nonce"),
+        license_key,
+        hashlib.sha256(policy_text.encode("ascii")).digest(),
+        _canonical_symbols(_text(bundle, "initialization_code")).encode("ascii"),
+        code[64:],
+    ]
+    signed = b"".join(len(item).to_bytes(4, "big") + item for item in items)
+    is_own = hashlib.sha256(key).digest()[:10] == appliance
+    for vendor_key in vendor_keys if is_own else ():
+        if _has_signature(vendor_key, signed, code[:64]) and policy.is_signed_by(vendor_key):
+            return _Granted(
+                appliance=appliance_id,
+                key=key,
+                license_id=int(hashlib.sha256(vendor_key + license_key).hexdigest()[:13], 16),
+                serial=int.from_bytes(code[66:], "big"),
+                digest=hashlib.sha256(code).hexdigest(),
+                terms=terms,
+            )
+    raise _LeaseFault("license_forged")
+
+
+def _check_lease(text: str, granted: _Granted, product: str, nonce: str) -> Lease:
+    """The lease in text, if it grants no more than the vendor did."""
+    document = _Document.parse(text, "berth-lease+jwt")
+    payload = document.payload
+    kid = _text(document.header, "kid")
+    issuer, audience = _text(payload, "iss"), _text(payload, "aud")
+    user, digest = _text(payload, "sub"), _text(payload, "lic")
+    issued, expires = (_integer(payload, name, 0, 253402300799) for name in ("iat", "exp"))
+    license_id, serial = _integer(payload, "license_id"), _integer(payload, "serial")
+    device = None if payload.get("nonce") is None else _text(payload, "nonce")
+    now = time.time()
+    terms = granted.terms
+    is_genuine = document.is_signed_by(granted.key)
+    is_same_license = (license_id, serial, digest) == (
+        granted.license_id,
+        granted.serial,
+        granted.digest,
+    )
+    rules = {
+        "lease_forged": is_genuine and issuer == kid == granted.appliance,
+        "other_product": audience == terms.product == product,
+        "license_disabled": terms.is_enabled,
+        "license_not_started": terms.start <= now + _LEEWAY,
+        "license_ended": now < terms.end + _LEEWAY,
+        "lease_expired": now < expires + _LEEWAY,
+        "lease_outlasts_license": expires <= terms.end,
+        "lease_too_long": expires - issued <= terms.longest + _LEEWAY,
+        "lease_not_started": issued <= now + _LEEWAY,
+        "other_license": is_same_license,
+        "other_device": device == nonce,
+    }
+    for code, is_kept in rules.items():
+        if not is_kept:
+            raise _LeaseFault(code)
+    moment = datetime.datetime.fromtimestamp(expires, datetime.timezone.utc)
+    return Lease(user, license_id, moment.strftime("%Y-%m-%dT%H:%M:%SZ"), product, serial)
+
+
+_LEASE_MESSAGES = {
+    "license_malformed": "The license is not a license of Berth, or is damaged. Borrow again.",
+    "license_forged": "The license is not signed by the vendor of this application.",
+    "lease_malformed": "The lease is not a lease of Berth, or is damaged. Borrow again.",
+    "lease_forged": "The lease is not signed by the server that the license is for.",
+    "other_product": "The lease or the license is for another product.",
+    "license_disabled": "The license is disabled. Ask the vendor.",
+    "license_not_started": "The license is not valid yet. Check the clock of this machine.",
+    "license_ended": "The license has ended. Ask the operator to renew it.",
+    "lease_expired": "The lease has expired. Connect to the license server and borrow again.",
+    "lease_outlasts_license": "The lease ends after its license. Borrow again.",
+    "lease_too_long": "The lease is longer than the license allows. Borrow again.",
+    "lease_not_started": "The lease begins in the future. Check the clock of this machine.",
+    "other_license": "The lease belongs to another license. Borrow again.",
+    "other_device": "The lease is for another device. Borrow on this device.",
+}
+
+
+def _machine_id() -> str:
+    if sys.platform == "win32":
+        import winreg
+
+        with contextlib.suppress(OSError):
+            path, access = r"SOFTWARE\Microsoft\Cryptography", winreg.KEY_WOW64_64KEY
+            mode = winreg.KEY_READ | access
+            with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, path, 0, mode) as key:
+                return str(winreg.QueryValueEx(key, "MachineGuid")[0]).strip()
+        return ""
+    if sys.platform == "darwin":
+        command = ["/usr/sbin/ioreg", "-rd1", "-c", "IOPlatformExpertDevice"]
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            output = subprocess.run(command, capture_output=True, timeout=10).stdout
+            found = re.search(rb'"IOPlatformUUID" = "([^"]+)"', output)
+            return found[1].decode("ascii", "replace").strip() if found else ""
+        return ""
+    for name in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
+        with contextlib.suppress(OSError, ValueError):
+            with open(name, encoding="ascii") as file:
+                text = file.read().strip()
+            if text:
+                return text
+    return ""
+
+
+# --- Slots and features ------------------------------------------------------------------------
+
+
+class _Hold:
+    """A slot of a user, or of a feature, that this process takes, holds or has held.
+
+    The background thread knows holds only. A Slot or Feature is a handle of a hold, which knows
+    it by a weak reference: a hold whose handles are gone is released.
+    """
+
+    def __init__(self, user: str, license_id: Optional[int], parent: Optional[_Hold], code: str):
+        self.user = user
+        self.parent = parent
+        self.code = code
+        self.asked_license = license_id
+        name = unicodedata.normalize("NFC", user)
+        self.key: _Key = (name, license_id, code if parent else None)
+        self.body: Json = {}
+        self.state = "new"  # then "held", then "ended" or "lost"
+        self.handles: List[weakref.ref[_Handle]] = []
+        self.grant = _Grant(timeout=60.0)
+        self.end = 0.0
+        self.next = math.inf
+        self.failures = 0
+
+    def is_held(self) -> bool:
+        is_current = self.state == "held" and _clock() < self.end
+        return is_current and (self.parent is None or self.parent.is_held())
+
+    def live_handles(self) -> List[_Handle]:
+        found = [reference() for reference in self.handles]
+        return [handle for handle in found if handle is not None]
+
+    def renew(self, sent: float, grant: _Grant) -> None:
+        self.grant = grant
+        self.end = sent + grant.timeout
+        self.next = sent + _jitter(grant.timeout / 3, 0.1)
+        self.failures = 0
+        self.state = "held"
+
+    def postpone(self) -> None:
+        """Chooses when to repeat a renewal that failed; the last time is at the end."""
+        delay = min(2.0**self.failures, 15.0)
+        self.failures = min(self.failures + 1, 10)
+        delay = min(_jitter(delay, 0.25), self.grant.timeout / 6)
+        self.next = min(_clock() + delay, self.end)
+
+
+class _Handle:
+    """Common part of Slot and Feature."""
+
+    def __init__(self, client: Client, hold: _Hold, on_loss: Optional[Callable[..., Any]]) -> None:
+        self._client = client
+        self._hold = hold
+        self._on_loss = on_loss
+        self._is_released = False
+        self._confirmed = True
+        pid, wake = client._pid, client._wake
+
+        def finalize(_: object) -> None:
+            # Runs at any point of any thread, perhaps inside a lock: put() is reentrant.
+            if os.getpid() == pid:
+                wake.put(None)
+
+        hold.handles.append(weakref.ref(self, finalize))
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the slot is held now, by the clock of this machine."""
+        return not self._is_released and self._client._is_own_process() and self._hold.is_held()
+
+    def release(self) -> bool:
+        """Releases the slot. False: not confirmed by the server; the slot ends by its time-out.
+
+        Raises no BerthError. A slot that is borrowed stays borrowed: Client.release returns it.
+        """
+        return self._client._release_handle(self)
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+class Feature(_Handle):
+    """A slot of a floating feature; made by Slot.acquire_feature. Also a context manager."""
+
+    def __init__(
+        self,
+        client: Client,
+        hold: _Hold,
+        on_loss: Optional[Callable[[Feature, BerthError], Any]],
+        slot: Slot,
+    ) -> None:
+        super().__init__(client, hold, on_loss)
+        self._slot = slot  # keeps the slot, which the feature depends on
+
+    @property
+    def code(self) -> str:
+        """The feature's code."""
+        return self._hold.code
+
+    def __enter__(self) -> Feature:
+        return self
+
+
+class Slot(_Handle):
+    """A slot of a user; made by Client.acquire. Also a context manager."""
+
+    @property
+    def user(self) -> str:
+        """The name that holds the slot."""
+        return self._hold.user
+
+    @property
+    def license_id(self) -> int:
+        """The license that the slot belongs to."""
+        return self._hold.grant.license_id
+
+    @property
+    def registered_at(self) -> str:
+        """Since when the user has held the slot, by the server's clock (RFC 3339)."""
+        return self._hold.grant.registered_at
+
+    @property
+    def expires_at(self) -> str:
+        """When the slot ends if it is not renewed, by the server's clock (RFC 3339)."""
+        return self._hold.grant.expires_at
+
+    @property
+    def is_borrowed(self) -> bool:
+        """Whether the slot is borrowed."""
+        return self._client._is_borrowed(self._hold)
+
+    @property
+    def license(self) -> Dict[str, Any]:
+        """The license object of the last reply: product_features, metadata and others."""
+        return _parse_object(self._hold.grant.license_json)
+
+    def acquire_feature(
+        self, code: str, on_loss: Optional[Callable[[Feature, BerthError], Any]] = None
+    ) -> Feature:
+        """Takes a slot of a floating feature. It ends with this slot at the latest.
+
+        Raises NoFreeSlot if all slots of the feature are in use.
+        """
+        return self._client._acquire_feature(self, code, on_loss)
+
+    def __enter__(self) -> Slot:
+        return self
+
+
+_clients: weakref.WeakSet[Client] = weakref.WeakSet()
+
+
+class Client:
+    """Calls the license server for one product. Makes no call until a method is called.
+
+    urls: one URL, or those of both hosts of a pair. product: the product code.
+    ca: PEM file (or its text) of the only CA to trust; default: the system's.
+    certificate: PEM file (or its text) with client certificate and key.
+    login: (name, password). timeout: seconds of one HTTP exchange.
+    retry_for: seconds for which a call is repeated while no server answers; default: 30 with
+    several URLs, 10 with one. nonce: identifies this device in leases; default: made from the
+    machine id. vendor_keys: public keys of the vendor, for `verify`: `x` of a JWK, or the JWK.
+    """
+
+    def __init__(
+        self,
+        urls: Union[str, Sequence[str]],
+        product: str,
+        *,
+        ca: Union[str, os.PathLike[str], None] = None,
+        certificate: Union[str, os.PathLike[str], None] = None,
+        login: Optional[Tuple[str, str]] = None,
+        timeout: float = 15.0,
+        retry_for: Optional[float] = None,
+        nonce: Optional[str] = None,
+        vendor_keys: Sequence[Union[str, Mapping[str, Any]]] = (),
+    ) -> None:
+        listed = urls.split(",") if isinstance(urls, str) else list(urls)
+        self._servers = [_parse_server(url) for url in dict.fromkeys(listed)]
+        if not self._servers:
+            raise _invalid("No server URL is given. Give a URL such as https://berth.example:8443.")
+        self._product = _require_text("product", product)
+        self._timeout = _require_seconds("timeout", timeout)
+        if self._timeout <= 0:
+            raise _invalid("timeout must be more than 0 seconds.")
+        default = 30.0 if len(self._servers) > 1 else 10.0
+        self._retry_for = default if retry_for is None else _require_seconds("retry_for", retry_for)
+        if nonce is not None and not _matches("[A-Za-z0-9._~-]{16,128}", nonce):
+            raise _invalid("nonce must have 16 to 128 letters, digits or . _ ~ - characters.")
+        self._nonce = nonce
+        given = [vendor_keys] if isinstance(vendor_keys, (str, Mapping)) else list(vendor_keys)
+        self._vendor_keys = [_require_key(key) for key in given]
+        self._basic = None if login is None else _basic_credentials(login)
+        self._tls = _tls_context(ca, certificate, any(one.is_tls for one in self._servers))
+        self._hostname = socket.gethostname()
+        self._pid = os.getpid()
+        # One lock for all state below. It is never held during a call or a callback.
+        self._changed = threading.Condition()
+        self._current = 0
+        self._answered: Set[int] = set()
+        self._appliance: Optional[str] = None
+        self._tokens: Dict[int, str] = {}
+        self._login_lock = threading.Lock()
+        self._claims: Set[_Key] = set()
+        self._holds: Dict[_Key, _Hold] = {}
+        self._borrows: Set[Tuple[str, int]] = set()
+        self._calls: Dict[int, int] = {}
+        self._waiting_sockets: Set[socket.socket] = set()
+        self._is_closed = False
+        self._thread: Optional[threading.Thread] = None
+        self._wake: queue.SimpleQueue[None] = queue.SimpleQueue()
+        _clients.add(self)
+
+    # --- Public calls
+
+    def acquire(
+        self,
+        user: str,
+        *,
+        wait: float = 0,
+        license_id: Optional[int] = None,
+        user_info: str = "",
+        on_loss: Optional[Callable[[Slot, BerthError], Any]] = None,
+        on_wait: Optional[Callable[[int, int], Any]] = None,
+    ) -> Slot:
+        """Takes a slot for user, and renews it until it is released.
+
+        wait: seconds to wait in the queue if no slot is free; on_wait(position, length) is called
+        with each place. license_id: one license of the product. user_info: text for the operator.
+        on_loss(slot, error) is called once, in a thread of its own, if the slot is lost.
+        The same user (and license_id) twice shares one slot; the last release frees it.
+        Raises NoFreeSlot, AccessDenied, Refused, Unavailable, OtherAppliance, InvalidArgument.
+        """
+        _require_text("user", user)
+        wait = _require_seconds("wait", wait)
+        _require_license_id(license_id)
+        if not isinstance(user_info, str):
+            raise _invalid("user_info must be a text.")
+        with self._call_in_progress():
+            start = _clock()
+            while True:
+                hold = _Hold(user, license_id, None, "")
+                hold.body = self._body(
+                    user=user,
+                    os_hostname=self._hostname,
+                    user_info=user_info,
+                    license_id=license_id,
+                )
+                with self._changed:
+                    hold = self._holds.setdefault(hold.key, hold)
+                    slot = Slot(self, hold, on_loss)
+                try:
+                    self._ensure_thread()
+                    with self._claimed([hold.key], start + max(wait, self._retry_for)):
+                        if hold.state in ("new", "held"):
+                            if not hold.is_held():
+                                self._register(hold, wait, start, on_wait)
+                            return slot
+                except BaseException:
+                    # Without a handle, the thread releases what was granted meanwhile.
+                    self._detach(slot)
+                    raise
+                self._detach(slot)  # the slot ended before it could be shared
+
+    def release(self, user: str) -> None:
+        """Returns the borrow of user, and releases the user's slots. Raises like any call.
+
+        A user without a slot is no error. Local slots of the user end without on_loss.
+        """
+        name = unicodedata.normalize("NFC", _require_text("user", user))
+        with self._call_in_progress(), self._claimed_user(name):
+            request = self._post("unregister", self._body(user=user), lambda reply: None)
+            try:
+                self._call(request, self._retry_for)
+            except BerthError as error:
+                if error.code != "user_not_registered":
+                    raise
+            with self._changed:
+                self._borrows = {one for one in self._borrows if one[0] != name}
+                for hold in [one for one in self._holds.values() if one.key[0] == name]:
+                    if hold.state == "held":
+                        self._end(hold, "ended")
+
+    def borrow(
+        self,
+        user: str,
+        until: Union[datetime.datetime, str, None] = None,
+        *,
+        license_id: Optional[int] = None,
+        key: Optional[str] = None,
+    ) -> Borrow:
+        """Takes or keeps a slot for user until a date, for use without the server.
+
+        until: a datetime with time zone or RFC 3339 text; None: the longest allowed. key: the
+        idempotency key of an earlier call that raised Unavailable. Keep `lease` and `license`
+        of the outcome, and check them with `verify` at each start.
+        """
+        name = unicodedata.normalize("NFC", _require_text("user", user))
+        _require_license_id(license_id)
+        key = _require_idempotency_key(key)
+        if isinstance(until, datetime.datetime):
+            if until.utcoffset() is None:
+                raise _invalid("until must have a time zone.")
+            until = until.isoformat()
+        if until is not None:
+            _require_text("until", until)
+        body = self._body(
+            user=user, os_hostname=self._hostname, license_id=license_id, borrowed_until=until
+        )
+
+        def parse(reply: _Reply) -> Tuple[_Grant, str, Optional[str]]:
+            values = _parse_object(reply.body)
+            lease = None if values.get("lease") is None else _text(values, "lease")
+            return _parse_slot(values), _text(values, "borrowed_until"), lease
+
+        with self._call_in_progress(), self._claimed_user(name):
+            request = self._post("borrow", body, parse)
+            request.headers.update({"X-Nonce": self.nonce, "Idempotency-Key": key})
+            request.key = key
+            (grant, borrowed_until, lease), _ = self._call(request, self._retry_for)
+            if lease is not None:
+                with self._changed:
+                    self._borrows.add((name, grant.license_id))
+            path = f"/api/v4/license?license_id={grant.license_id}"
+            request = _Request("GET", path, _parse_license, timeout=self._timeout, key=key)
+            request.headers["Accept"] = "application/jwt"
+            text, _ = self._call(request, self._retry_for)
+            return Borrow(user, grant.license_id, borrowed_until, lease, text)
+
+    def consume(
+        self,
+        n: int = 1,
+        *,
+        feature: Optional[str] = None,
+        user: Optional[str] = None,
+        key: Optional[str] = None,
+        license_id: Optional[int] = None,
+        max_overages: Optional[int] = None,
+        allow_overages: Optional[bool] = None,
+    ) -> Consumption:
+        """Counts n of the license, or of a feature: all of it or nothing. 0 reads the total.
+
+        The call is repeated safely: it has an idempotency key. If it raises Unavailable, call
+        again with `key` of the error: nothing is counted twice.
+        """
+        for name, number in (("n", n), ("max_overages", max_overages)):
+            is_absent = number is None and name != "n"
+            if not is_absent and (type(number) is not int or abs(number) > _MAX_COUNT):
+                raise _invalid(f"{name} must be an integer from -10^12 to 10^12.")
+        for name, text in (("feature", feature), ("user", user)):
+            if text is not None:
+                _require_text(name, text)
+        if allow_overages is not None and not isinstance(allow_overages, bool):
+            raise _invalid("allow_overages must be True or False.")
+        _require_license_id(license_id)
+        made_key = _require_idempotency_key(key)
+        body = self._body(
+            consumptions=n,
+            feature=feature,
+            user=user,
+            license_id=license_id,
+            max_overages=max_overages,
+            allow_overages=allow_overages,
+        )
+
+        def parse(reply: _Reply) -> Consumption:
+            values = _parse_object(reply.body)
+            maximum: Optional[int] = None
+            if values.get("max_consumptions") is not None:
+                maximum = _integer(values, "max_consumptions")
+            total = _integer(values, "total_consumptions", -_MAX_INTEGER)
+            return Consumption(total, maximum, made_key, _integer(values, "license_id"))
+
+        with self._call_in_progress():
+            path = "add_consumption" if feature is None else "add_feature_consumption"
+            request = self._post(path, body, parse)
+            request.headers["Idempotency-Key"] = request.key = made_key
+            consumption: Consumption = self._call(request, self._retry_for)[0]
+            return consumption
+
+    def verify(self, lease: str, license: str) -> Lease:
+        """Checks a lease and its license against vendor_keys and this device. Makes no call.
+
+        Raises LeaseRefused; its code says why. Needs the package `cryptography`.
+        """
+        if not self._vendor_keys:
+            raise _invalid("No vendor key is given. Create the Client with vendor_keys=.")
+        try:
+            import cryptography  # type: ignore[import-not-found,unused-ignore]  # noqa: F401
+        except ImportError:
+            message = "A lease cannot be checked: run `pip install cryptography`."
+            raise LeaseRefused(message, "verify_unavailable") from None
+        nonce = self.nonce
+        code = "license_malformed"
+        try:
+            if not isinstance(license, str):
+                raise ValueError("not a text")
+            read = _read_bundle if license.startswith("{") else _read_license
+            granted = read(license, self._vendor_keys)
+            code = "lease_malformed"
+            if not isinstance(lease, str):
+                raise ValueError("not a text")
+            return _check_lease(lease, granted, self._product, nonce)
+        except _LeaseFault as fault:
+            code = str(fault)
+        except (ValueError, OverflowError, binascii.Error):
+            pass
+        raise LeaseRefused(_LEASE_MESSAGES[code], code)
+
+    @property
+    def nonce(self) -> str:
+        """Identifies this device in leases: as given, or a digest of the machine id."""
+        if self._nonce is None:
+            machine = _machine_id()
+            if not machine:
+                raise _invalid("This machine has no machine id. Create the Client with nonce=.")
+            self._nonce = hashlib.sha256(f"berth-device-v1:{machine}".encode()).hexdigest()
+        return self._nonce
+
+    def close(self) -> None:
+        """Waits for calls in progress, releases all slots (not borrows), and ends the thread.
+
+        An acquire that waits for a slot ends with the code `client_closed`. Idempotent.
+        """
+        if not self._is_own_process():
+            return
+        own = threading.get_ident()
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+            for sock in self._waiting_sockets:
+                with contextlib.suppress(OSError):
+                    socket.socket.shutdown(sock, socket.SHUT_RDWR)
+            # A callback of acquire may close the client: then its own call is not awaited.
+            self._changed.wait_for(lambda: not set(self._calls) - {own})
+        self._release_all(None)
+        thread = self._thread
+        self._wake.put(None)
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(self._timeout)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- Slots and features
+
+    def _register(
+        self, hold: _Hold, wait: float, start: float, on_wait: Optional[Callable[[int, int], Any]]
+    ) -> None:
+        """Takes the slot of hold; waits in the queue for at most `wait` seconds since start."""
+        end = start + wait
+        is_first = True
+        has_place = False
+
+        def seconds(index: int) -> int:
+            # A server that is not known yet must not keep this call waiting.
+            if is_first or index not in self._answered:
+                return 0
+            return max(0, math.ceil(min(end - _clock(), _LONGEST_WAIT)))
+
+        try:
+            while True:
+                request = self._hold_request(hold)
+                if wait > 0:
+                    request.wait = seconds
+                    request.is_cancelled = lambda: self._is_closed
+                sent = _clock()
+                try:
+                    self._renew(hold, request, max(0.0, start + max(wait, self._retry_for) - sent))
+                    return
+                except NoFreeSlot as error:
+                    reply: _Reply = error.__dict__.pop("reply")
+                    if wait <= 0:
+                        raise
+                    has_place = True
+                    self._report_place(reply, on_wait)
+                    left = end - _clock()
+                    if left <= 0:
+                        raise
+                has_waited = _clock() - sent >= 1 or is_first
+                is_first = False
+                if "wait" not in reply.header("Preference-Applied") or not has_waited:
+                    pause = reply.retry_after()
+                    self._pause(min(5.0 if pause is None else max(pause, 0.5), left), request)
+        except Unavailable:
+            raise  # no server would take the message; the place lapses
+        except BaseException:
+            if has_place:
+                self._give_back(hold, 0.0, _clock() + _LAST_SECONDS)
+            raise
+
+    def _report_place(self, reply: _Reply, on_wait: Optional[Callable[[int, int], Any]]) -> None:
+        place = _read_place(reply)
+        if place is not None and on_wait is not None:
+            on_wait(*place)
+
+    def _acquire_feature(
+        self, slot: Slot, code: str, on_loss: Optional[Callable[[Feature, BerthError], Any]]
+    ) -> Feature:
+        _require_text("code", code)
+        with self._call_in_progress():
+            while True:
+                if not slot.is_held:
+                    raise _invalid("The slot is not held. Acquire it again, then its features.")
+                parent = slot._hold
+                hold = _Hold(parent.user, parent.asked_license, parent, code)
+                hold.body = self._body(
+                    feature=code,
+                    user=parent.user,
+                    os_hostname=self._hostname,
+                    license_id=parent.grant.license_id,
+                )
+                with self._changed:
+                    hold = self._holds.setdefault(hold.key, hold)
+                    feature = Feature(self, hold, on_loss, slot)
+                try:
+                    self._ensure_thread()
+                    with self._claimed([hold.key], _clock() + self._retry_for):
+                        if hold.state in ("new", "held") and hold.parent is parent:
+                            if not hold.is_held():
+                                self._renew(hold, self._hold_request(hold), self._retry_for)
+                            return feature
+                except BaseException:
+                    self._detach(feature)
+                    raise
+                self._detach(feature)
+
+    def _hold_request(self, hold: _Hold) -> _Request:
+        parse = _parse_slot if hold.parent is None else _parse_feature
+        path = "register" if hold.parent is None else "featureRegister"
+        return self._post(path, hold.body, lambda reply: parse(_parse_object(reply.body)))
+
+    def _renew(
+        self, hold: _Hold, request: _Request, budget: float, limit: float = math.inf
+    ) -> None:
+        grant, sent = self._call(request, budget, limit)
+        with self._changed:
+            if hold.state not in ("new", "held"):
+                return
+            hold.renew(sent, grant)
+            if hold.parent is None:
+                # The reply knows best: a borrow may have been returned, or made, elsewhere.
+                borrow = (hold.key[0], grant.license_id)
+                (self._borrows.add if grant.is_borrowed else self._borrows.discard)(borrow)
+        self._wake.put(None)
+
+    def _is_borrowed(self, hold: _Hold) -> bool:
+        return (hold.key[0], hold.grant.license_id) in self._borrows
+
+    def _detach(self, handle: _Handle) -> bool:
+        """Removes the handle from its hold. Returns whether it was the last one."""
+        with self._changed:
+            handle._is_released = True
+            hold = handle._hold
+            hold.handles = [one for one in hold.handles if one() not in (None, handle)]
+            if not hold.handles and hold.state == "new" and self._holds.get(hold.key) is hold:
+                del self._holds[hold.key]
+            self._wake.put(None)
+            return not hold.handles
+
+    def _end(self, hold: _Hold, state: str) -> List[_Hold]:
+        """Ends a hold and its features, with the lock held. Returns the features."""
+        features = [one for one in self._holds.values() if one.parent is hold]
+        for one in [hold, *features]:
+            one.state = state if one is hold else "ended"
+            if self._holds.get(one.key) is one:
+                del self._holds[one.key]
+        return features
+
+    def _release_handle(self, handle: _Handle) -> bool:
+        if not self._is_own_process():
+            return False
+        hold = handle._hold
+        with self._claimed([hold.key]):
+            if not handle._is_released:
+                is_last = self._detach(handle)
+                if is_last and hold.state == "held":
+                    handle._confirmed = self._release_hold(hold, _RELEASE_SECONDS)
+            return handle._confirmed
+
+    def _release_hold(self, hold: _Hold, budget: float, limit: float = math.inf) -> bool:
+        """Ends a hold that is claimed, and gives its slot back. Returns whether confirmed."""
+        with self._changed:
+            features = self._end(hold, "ended")
+            license_id = hold.grant.license_id
+            is_shared = hold.parent is None and any(
+                (one.key[0], one.grant.license_id) == (hold.key[0], license_id)
+                and one.parent is None
+                and one.state == "held"
+                for one in self._holds.values()
+            )
+        if hold.parent is None and self._is_borrowed(hold):
+            for feature in features:
+                self._give_back(feature, 0.0, limit)
+            return True
+        return is_shared or self._give_back(hold, budget, limit)
+
+    def _give_back(self, hold: _Hold, budget: float, limit: float = math.inf) -> bool:
+        names = ("feature", "user", "license_id")
+        body = self._body(**{name: hold.body.get(name) for name in names})
+        if hold.grant.license_id:
+            body["license_id"] = hold.grant.license_id
+        path = "unregister" if hold.parent is None else "featureRelease"
+        request = self._post(path, body, lambda reply: None)
+        request.timeout = min(self._timeout, _RELEASE_SECONDS)
+        try:
+            self._call(request, budget, limit, standby_budget=_STANDBY_SECONDS if budget else 0.0)
+        except BerthError as error:
+            return error.code == "user_not_registered"
+        return True
+
+    def _release_all(self, limit: Optional[float]) -> None:
+        """Releases all holds; until `limit`, or for a few seconds each."""
+        while True:
+            with self._changed:
+                held = [one for one in self._holds.values() if one.state == "held"]
+                hold = next((one for one in held if one.parent is None), None)
+            if hold is None or (limit is not None and _clock() >= limit):
+                return
+            with self._claimed([hold.key], math.inf if limit is None else limit):
+                if hold.state == "held":
+                    left = _RELEASE_SECONDS if limit is None else max(0.0, limit - _clock())
+                    self._release_hold(hold, left, math.inf if limit is None else limit)
+
+    def _release_at_exit(self, limit: float) -> None:
+        if self._is_own_process():
+            self._is_closed = True
+            with contextlib.suppress(BerthError):
+                self._release_all(limit)
+
+    # --- Background thread
+
+    def _ensure_thread(self) -> None:
+        with self._changed:
+            if self._thread is None:
+                run = threading.Thread(target=self._run, name="berth-heartbeat", daemon=True)
+                self._thread = run
+                try:
+                    run.start()
+                except BaseException:
+                    self._thread = None
+                    raise
+
+    def _run(self) -> None:
+        """Renews holds, and releases those without handles; ends when there is no hold."""
+        while True:
+            with self._changed:
+                if not self._holds:
+                    self._thread = None
+                    return
+                holds = list(self._holds.values())
+            # Timers of the system stop while it sleeps, so the clock is read often.
+            wake_at = _clock() + 10.0
+            for hold in holds:
+                self._attend(hold)
+                wake_at = min(wake_at, hold.next if hold.state == "held" else math.inf)
+            del holds
+            with contextlib.suppress(queue.Empty):
+                self._wake.get(timeout=max(0.0, wake_at - _clock()))
+
+    def _attend(self, hold: _Hold) -> None:
+        is_abandoned = not hold.live_handles()
+        if not is_abandoned and (hold.state != "held" or _clock() < hold.next):
+            return
+        with self._changed:
+            if hold.key in self._claims:
+                hold.next = max(hold.next, _clock() + 0.2)
+                return
+            self._claims.add(hold.key)
+        try:
+            if is_abandoned:
+                self._discard(hold)
+            elif hold.state == "held":
+                self._beat(hold)
+        except Exception as error:  # a bug must not end the renewal of the other slots
+            hold.postpone()
+            if _clock() >= hold.end:
+                self._lose(hold, BerthError(f"Internal error: {error!r}.", "internal_error"))
+        finally:
+            self._unclaim([hold.key])
+
+    def _discard(self, hold: _Hold) -> None:
+        with self._changed:
+            if hold.live_handles():
+                return
+            if hold.state != "held":
+                self._end(hold, "ended")
+                return
+        self._release_hold(hold, 0.0)
+
+    def _beat(self, hold: _Hold) -> None:
+        request = self._hold_request(hold)
+        # One slow server must not use up the time in which the other slots are renewed.
+        request.timeout = min(self._timeout, max(1.0, hold.grant.timeout / 6))
+        try:
+            self._renew(hold, request, 0.0)
+        except BerthError as error:
+            if error.status == 400 or _clock() >= hold.end:
+                self._lose(hold, error)
+            else:
+                hold.postpone()
+
+    def _lose(self, hold: _Hold, error: BerthError) -> None:
+        with self._changed:
+            if hold.state != "held":
+                return
+            handles = [one for one in hold.live_handles() if one._on_loss is not None]
+            self._end(hold, "lost")
+        for handle in handles:
+            # In a thread of its own: it may call this client, and may take long.
+            arguments = (handle, error)
+            callback = threading.Thread(
+                target=handle._on_loss, args=arguments, name="berth-on-loss", daemon=True
+            )
+            with contextlib.suppress(RuntimeError):  # the interpreter is shutting down
+                callback.start()
+
+    # --- Order of calls
+
+    def _is_own_process(self) -> bool:
+        return os.getpid() == self._pid
+
+    @contextlib.contextmanager
+    def _call_in_progress(self) -> Iterator[None]:
+        # In a child of fork no lock may be touched: its owner may not exist there.
+        if not self._is_own_process():
+            raise _invalid("This process is a child of fork. Create a new Client in it.", "forked")
+        own = threading.get_ident()
+        with self._changed:
+            if self._is_closed:
+                raise _closed()
+            self._calls[own] = self._calls.get(own, 0) + 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._calls[own] -= 1
+                if self._calls[own] == 0:
+                    del self._calls[own]
+                self._changed.notify_all()
+
+    @contextlib.contextmanager
+    def _claimed(self, keys: Sequence[_Key], limit: float = math.inf) -> Iterator[None]:
+        """Serialises the calls for a hold, so that a release cannot overtake a renewal."""
+        is_claimed = False
+        try:
+            with self._changed:
+                while self._claims.intersection(keys):
+                    left = min(limit - _clock(), 3600.0)
+                    if left <= 0:
+                        message = "Another call for this user is still in progress. Try again."
+                        raise Unavailable(message, "unreachable")
+                    self._changed.wait(left)
+                self._claims.update(keys)
+                is_claimed = True
+            yield
+        finally:
+            if is_claimed:
+                self._unclaim(keys)
+
+    def _claimed_user(self, name: str) -> contextlib.AbstractContextManager[None]:
+        with self._changed:
+            holds = [one for one in self._holds.values() if one.key[0] == name]
+            keys = [one.key for one in holds if one.state == "held"]
+        return self._claimed(keys, _clock() + self._retry_for + self._timeout)
+
+    def _unclaim(self, keys: Sequence[_Key]) -> None:
+        with self._changed:
+            self._claims.difference_update(keys)
+            self._changed.notify_all()
+
+    def _pause(self, seconds: float, request: _Request) -> None:
+        with self._changed:
+            self._changed.wait_for(request.is_cancelled, max(0.0, seconds))
+        if request.is_cancelled():
+            raise _closed()
+
+    # --- HTTP
+
+    def _body(self, **fields: object) -> Json:
+        given = {name: value for name, value in fields.items() if value is not None}
+        return {"product": self._product, **given}
+
+    def _post(self, operation: str, body: Json, parse: Callable[[_Reply], Any]) -> _Request:
+        return _Request("POST", f"/api/v4/{operation}", parse, body, timeout=self._timeout)
+
+    def _call(
+        self,
+        request: _Request,
+        budget: float,
+        limit: float = math.inf,
+        standby_budget: float = 0.0,
+    ) -> Tuple[Any, float]:
+        """Tries the servers in turn until one gives a final answer, for `budget` seconds.
+
+        Returns the parsed reply and the time when its request was sent. `limit` ends exchanges.
+        """
+        start = _clock()
+        pause = 0.25
+        last_reply: Optional[_NotFinal] = None
+        while True:
+            failures: List[Tuple[str, _NotFinal]] = []
+            first = self._current
+            for step in range(len(self._servers)):
+                index = (first + step) % len(self._servers)
+                if request.is_cancelled():
+                    raise _closed()
+                sent = _clock()
+                try:
+                    return self._attempt(index, request, limit), sent
+                except _NotFinal as failure:
+                    failures.append((self._servers[index].url, failure))
+            replies = [one for _, one in failures if one.code is not None]
+            last_reply = next(iter(reversed(replies)), last_reply)
+            is_standby = {one.code for one in replies} == {"standby"}
+            allowed = max(budget, standby_budget) if is_standby else budget
+            left = min(start + allowed, limit) - _clock()
+            if left <= 0:
+                raise self._unavailable(request, failures, last_reply)
+            hints = [one.reply.retry_after() or 0.0 for one in replies if one.reply is not None]
+            self._pause(min(left, max([_jitter(pause, 0.25), *hints])), request)
+            pause = min(pause * 2, 5.0)
+
+    def _unavailable(
+        self,
+        request: _Request,
+        failures: List[Tuple[str, _NotFinal]],
+        last_reply: Optional[_NotFinal],
+    ) -> BerthError:
+        details = "; ".join(f"{url}: {failure}" for url, failure in failures)
+        others = [one for _, one in failures if isinstance(one, _OtherApplianceAnswer)]
+        if others and last_reply is None:
+            message = f"Another license server answers than before: {details}. "
+            return OtherAppliance(
+                message + "Give only the URLs of one server or one pair.", "other_appliance"
+            )
+        message = f"No license server gave an answer: {details}. "
+        message += "Check that the server runs and can be reached from this machine."
+        if request.key is not None:
+            message += " The call may have been counted; it can be repeated with the same key."
+        code, status, request_id = "unreachable", 0, None
+        if last_reply is not None and last_reply.code and last_reply.reply is not None:
+            code, status = last_reply.code, last_reply.reply.status
+            request_id = last_reply.reply.request_id()
+        return Unavailable(message, code, status, request_id, request.key)
+
+    def _attempt(self, index: int, request: _Request, limit: float) -> Any:
+        """Makes one exchange, with a login before it if needed. Raises _NotFinal or BerthError."""
+        token: Optional[str] = None
+        while True:
+            used = token
+            if self._basic is not None:
+                token = self._token(index, used, limit)
+            reply = self._exchange(index, request, token, limit)
+            values = self._check(index, reply)
+            if reply.status != 401 or self._basic is None or used is not None:
+                break
+        if values is not None:
+            raise _refusal(reply, values)
+        try:
+            parsed = request.parse(reply)
+        except ValueError as error:
+            raise _NotFinal(f"the reply is not valid: {error}", reply) from None
+        self._pin(index, reply)
+        return parsed
+
+    def _token(self, index: int, refused: Optional[str], limit: float) -> str:
+        with self._login_lock:
+            token = self._tokens.get(index)
+            if token is not None and token != refused:
+                return token
+            request = _Request("GET", "/auth", lambda _: None, timeout=self._timeout)
+            request.headers["Authorization"] = self._basic or ""
+            reply = self._exchange(index, request, None, limit)
+            values = self._check(index, reply)
+            if values is not None:
+                raise _refusal(reply, values)
+            try:
+                token = _text(_parse_object(reply.body), "token")
+            except ValueError as error:
+                raise _NotFinal(f"the reply is not valid: {error}", reply) from None
+            if not _matches("[!-~]{1,4096}", token):
+                raise _NotFinal("the reply is not valid: token", reply)
+            self._pin(index, reply)
+            self._tokens[index] = token
+            return token
+
+    def _check(self, index: int, reply: _Reply) -> Optional[Json]:
+        """None for a success; the body of a refusal. Raises _NotFinal for anything else."""
+        appliance = reply.header("Berth-Appliance")
+        if not appliance:
+            raise _NotFinal(f"status {reply.status}, not from a Berth server")
+        if self._appliance not in (None, appliance):
+            raise _OtherApplianceAnswer(f"is appliance {appliance}, not {self._appliance}")
+        if 200 <= reply.status < 300:
+            return None
+        try:
+            values = _parse_object(reply.body)
+            code = _text(values, "code")
+            if not re.fullmatch("[a-z0-9_]{1,39}", code):
+                raise ValueError("not a code")
+        except ValueError:
+            raise _NotFinal(f"status {reply.status} without a valid error", reply) from None
+        if not 400 <= reply.status < 500 or reply.status in (408, 429):
+            message = _printable(values.get("message"))
+            raise _NotFinal(f"{message or code} (status {reply.status})", reply, code)
+        self._pin(index, reply)
+        return values
+
+    def _pin(self, index: int, reply: _Reply) -> None:
+        appliance = reply.header("Berth-Appliance")
+        with self._changed:
+            if self._appliance is None:
+                self._appliance = appliance
+            elif self._appliance != appliance:
+                raise _OtherApplianceAnswer(f"is appliance {appliance}, not {self._appliance}")
+            self._current = index
+            self._answered.add(index)
+
+    def _exchange(
+        self, index: int, request: _Request, token: Optional[str], limit: float
+    ) -> _Reply:
+        server = self._servers[index]
+        headers = {"User-Agent": "berth-python", "Connection": "close", **request.headers}
+        wait = 0
+        if request.wait is not None:
+            wait = request.wait(index)
+            headers["Prefer"] = f"wait={wait}"
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        data = None
+        if request.body is not None:
+            data = json.dumps(request.body).encode("ascii")
+            headers["Content-Type"] = "application/json"
+        deadline = min(_clock() + request.timeout + wait, limit)
+        connection = http.client.HTTPConnection(server.host, server.port)
+        sock: Optional[socket.socket] = None
+        try:
+            sock = _connect(server, deadline)
+            if server.is_tls:
+                sock.settimeout(_seconds_left(deadline))
+                sock = self._tls.wrap_socket(sock, server_hostname=server.host)
+            if request.wait is not None:
+                with self._changed:
+                    self._waiting_sockets.add(sock)
+                if request.is_cancelled():
+                    raise _closed()
+            # Replaces connect() of http.client, whose time-out is for each step alone.
+            connection.sock = cast(Any, _DeadlineSocket(sock, deadline))
+            connection.default_port = 443 if server.is_tls else 80
+            connection.request(request.method, server.prefix + request.path, data, headers)
+            response = connection.getresponse()
+            body = response.read(_MAX_BODY + 1)
+            if len(body) > _MAX_BODY:
+                raise _NotFinal("the reply is too long")
+            if response.length:
+                raise _NotFinal("the reply was cut off")
+            received = {name.lower(): value for name, value in response.getheaders()}
+            return _Reply(server.url, response.status, received, body)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise _NotFinal(_explain(error)) from None
+        finally:
+            if sock is not None:
+                with self._changed:
+                    self._waiting_sockets.discard(sock)
+                sock.close()
+            connection.close()
+
+
+class _OtherApplianceAnswer(_NotFinal):
+    """A reply of another appliance than the one that answered first."""
+
+
+def _closed() -> InvalidArgument:
+    return _invalid("The client is closed. Create a new Client.", "client_closed")
+
+
+def _printable(value: object) -> str:
+    text = value if isinstance(value, str) else ""
+    return "".join(one if one.isprintable() else " " for one in text)[:500].strip()
+
+
+def _read_place(reply: _Reply) -> Optional[Tuple[int, int]]:
+    with contextlib.suppress(ValueError):
+        place = _parse_object(reply.body).get("queue")
+        if isinstance(place, dict):
+            return _integer(place, "position"), _integer(place, "length")
+    return None
+
+
+def _refusal(reply: _Reply, values: Json) -> BerthError:
+    code = cast(str, values["code"])
+    kind: Type[BerthError] = Refused
+    hint = ""
+    if reply.status in (401, 403):
+        kind, hint = AccessDenied, " Ask the operator for access."
+    elif code in _NO_SLOT_CODES:
+        kind, hint = NoFreeSlot, " Try again later, or wait for a slot."
+    text = _printable(values.get("message")).rstrip(".") or code
+    message = f"The license server {reply.url} refused the call: {text}.{hint}"
+    error = kind(message, code, reply.status, reply.request_id())
+    if isinstance(error, NoFreeSlot):
+        place = _read_place(reply)
+        error.position = None if place is None else place[0]
+        error.__dict__["reply"] = reply
+    return error
+
+
+def _parse_license(reply: _Reply) -> str:
+    text = reply.body.decode("utf-8").strip()
+    if text.startswith("{"):
+        _parse_object(text)
+    elif not re.fullmatch(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", text):
+        raise ValueError("not a license")
+    return text
+
+
+# --- Arguments ---------------------------------------------------------------------------------
+
+
+def _matches(form: str, value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch(form, value) is not None
+
+
+def _require_text(name: str, value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise _invalid(f"{name} must be a text that is not empty.")
+    return value
+
+
+def _require_seconds(name: str, value: object) -> float:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not 0 <= cast(float, value) <= 1e9:
+        raise _invalid(f"{name} must be a number of seconds.")
+    return float(cast(float, value))
+
+
+def _require_license_id(value: object) -> None:
+    if value is not None and (type(value) is not int or not 0 <= value <= _MAX_INTEGER):
+        raise _invalid("license_id must be an integer from 0 to 2^53 - 1.")
+
+
+def _require_idempotency_key(key: Optional[str]) -> str:
+    if key is None:
+        return os.urandom(16).hex()
+    if not _matches("[!-~]{1,64}", key):
+        raise _invalid("key must have 1 to 64 visible ASCII characters.")
+    return key
+
+
+def _require_key(key: object) -> bytes:
+    try:
+        x = {"kty": "OKP", "crv": "Ed25519", "x": key} if isinstance(key, str) else key
+        return _decode_key(dict(x) if isinstance(x, Mapping) else x)
+    except ValueError:
+        message = "A vendor key must be `x` of an Ed25519 JWK: 43 characters of base64url."
+        raise _invalid(message) from None
+
+
+def _basic_credentials(login: object) -> str:
+    is_pair = isinstance(login, (tuple, list)) and len(login) == 2
+    if not is_pair or not all(isinstance(one, str) and one for one in cast(Any, login)):
+        raise _invalid("login must be a name and a password.")
+    name, password = cast(Tuple[str, str], login)
+    if ":" in name:
+        raise _invalid("The name of login must not contain a colon.")
+    return "Basic " + base64.b64encode(f"{name}:{password}".encode("utf-8")).decode("ascii")
+
+
+def _tls_context(ca: object, certificate: object, is_needed: bool) -> ssl.SSLContext:
+    # Not create_default_context(): it would write keys to the file of SSLKEYLOGFILE.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # verifies the chain and the host
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    for name, value in (("ca", ca), ("certificate", certificate)):
+        if value is None:
+            continue
+        if not isinstance(value, (str, os.PathLike)):
+            raise _invalid(f"{name} must be the path of a PEM file, or its text.")
+        text = os.fspath(value)
+        is_pem = "-----BEGIN" in text
+        label = f"The PEM text of {name}" if is_pem else f"The file {text} of {name}"
+        path = text
+        try:
+            if is_pem:
+                descriptor, path = tempfile.mkstemp()
+                with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                    file.write(text)
+            if name == "ca":
+                context.load_verify_locations(path)
+            else:
+                # An empty password: OpenSSL must not ask for one on the terminal.
+                context.load_cert_chain(path, password="")
+        except (OSError, ValueError) as error:
+            raise _invalid(f"{label} cannot be read: {_explain(error)}.") from None
+        finally:
+            if is_pem and path != text:
+                os.unlink(path)
+    if ca is None and is_needed:
+        context.load_default_certs()
+    return context
+
+
+@atexit.register
+def _release_at_exit() -> None:
+    limit = _clock() + _LAST_SECONDS
+    for client in list(_clients):
+        client._release_at_exit(limit)
