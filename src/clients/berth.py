@@ -1067,7 +1067,8 @@ class Client:
             if lease is not None:
                 with self._changed:
                     self._borrows.add((name, grant.license_id))
-            path = f"/api/v4/license?license_id={grant.license_id}"
+            query = {"product": self._product, "license_id": grant.license_id}
+            path = f"/api/v4/license?{urllib.parse.urlencode(query)}"
             request = _Request("GET", path, _parse_license, timeout=self._timeout, key=key)
             request.headers["Accept"] = "application/jwt"
             text, _ = self._call(request, self._retry_for)
@@ -1564,10 +1565,14 @@ class Client:
             is_standby = {one.code for one in replies} == {"standby"}
             allowed = max(budget, standby_budget) if is_standby else budget
             left = min(start + allowed, limit) - _clock()
-            if left <= 0:
-                raise self._unavailable(request, failures, last_reply)
             hints = [one.reply.retry_after() or 0.0 for one in replies if one.reply is not None]
-            self._pause(min(left, max([_jitter(pause, 0.25), *hints])), request)
+            delay = max([_jitter(pause, 0.25), *hints])
+            if delay >= left:
+                # The last round is just before the end, unless the server wants a longer pause.
+                if left < 0.5 or max([0.0, *hints]) >= left:
+                    raise self._unavailable(request, failures, last_reply)
+                delay = left - 0.25
+            self._pause(delay, request)
             pause = min(pause * 2, 5.0)
 
     def _unavailable(
@@ -1645,8 +1650,8 @@ class Client:
             return None
         try:
             values = _parse_object(reply.body)
-            code = _text(values, "code")
-            if not re.fullmatch("[a-z0-9_]{1,39}", code):
+            code = values["code"] = _printable(_text(values, "code"))[:39]
+            if not code:
                 raise ValueError("not a code")
         except ValueError:
             raise _NotFinal(f"status {reply.status} without a valid error", reply) from None
