@@ -232,6 +232,8 @@ def _text(values: Json, name: str) -> str:
 
 def _integer(values: Json, name: str, low: int = 0, high: int = _MAX_INTEGER) -> int:
     value = values.get(name)
+    if isinstance(value, float) and value.is_integer():  # 10.0 and 1e1 are integers in JSON
+        value = int(value)
     if type(value) is not int or not low <= value <= high:
         raise ValueError(f"{name} is not a valid integer")
     return value
@@ -467,6 +469,16 @@ def _explain(error: Exception) -> str:
 # --- Lease check -------------------------------------------------------------------------------
 
 _SYMBOLS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+# Public keys of small order, with the highest bit clear: one signature fits every text.
+_SMALL_ORDER_KEYS = [
+    "0000000000000000000000000000000000000000000000000000000000000000",
+    "0100000000000000000000000000000000000000000000000000000000000000",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+]
 
 
 class _LeaseFault(Exception):
@@ -486,7 +498,7 @@ def _decode_key(jwk: object) -> bytes:
     if not isinstance(jwk, dict) or jwk.get("kty") != "OKP" or jwk.get("crv") != "Ed25519":
         raise ValueError("not an Ed25519 key")
     data = _decode_base64url(_text(jwk, "x"))
-    if len(data) != 32:
+    if len(data) != 32 or (data[:31] + bytes([data[31] & 127])).hex() in _SMALL_ORDER_KEYS:
         raise ValueError("not an Ed25519 key")
     return data
 
@@ -553,21 +565,20 @@ class _Terms:
         terms = payload.get("terms")
         if not isinstance(terms, dict):
             raise ValueError("terms are missing")
-        hours = dict.fromkeys(("grace_hours", "borrow_hours"), 0.0)
+        hours = dict.fromkeys(("grace_hours", "borrow_hours"), 0)
         for name in hours:
             if terms.get(name) is not None:
-                hours[name] = _number(terms, name, 1e9)
+                hours[name] = _integer(terms, name, 0, 10**9)
         end = _parse_time(terms.get("valid_until"))
         if days > 0:
             end = days * 86400.0
+        minutes = _integer(terms, "timeout_minutes", 0, 10**9)
         return cls(
             product=_text(terms, "product"),
             is_enabled=_boolean(terms, "enabled"),
             start=_parse_time(terms.get("start")) or 0.0,
             end=math.inf if end is None else end + 3600 * hours["grace_hours"],
-            longest=max(
-                60 * _number(terms, "timeout_minutes", 1e9), 3600 * hours["borrow_hours"]
-            ),
+            longest=max(60 * minutes, 3600 * hours["borrow_hours"]),
         )
 
 
@@ -627,6 +638,7 @@ def _read_bundle(text: str, vendor_keys: Iterable[bytes]) -> _Granted:
     symbols = _canonical_symbols(_text(bundle, "confirmation_code"))
     if len(appliance_id) != 16 or len(symbols) != 115:
         raise ValueError("a code has the wrong length")
+    _integer(bundle, "version", 2, 2)
     # Every row of 19 symbols has a check symbol, which helped when it was typed.
     code = _decode_symbols(re.sub("(.{19}).", r"\1", symbols)[:109], 68)
     appliance = _decode_symbols(appliance_id, 10)
