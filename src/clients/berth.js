@@ -622,10 +622,9 @@ function isLeaseValid({ iss, sub, aud, license_id, serial, lic, iat, exp, nbf, n
 }
 
 async function checkLease(lease, license, { vendorKeys, product, nonce }) {
-  const licenseText = license.trim();
-  const readLicense = licenseText.startsWith("{") ? readLicenseByCode : readSignedLicense;
-  const granted = await readLicense(licenseText, vendorKeys);
-  const document = parseDocument(lease.trim(), "berth-lease+jwt");
+  const readLicense = license.startsWith("{") ? readLicenseByCode : readSignedLicense;
+  const granted = await readLicense(license, vendorKeys);
+  const document = parseDocument(lease, "berth-lease+jwt");
   if (!document || !isLeaseValid(document.payload)) {
     throw refuseLease("lease_malformed", "the lease is malformed");
   }
@@ -1469,6 +1468,10 @@ class Engine {
 
   async verify(lease, license) {
     const { vendorKeys, product } = this.#options;
+    requireArgument(
+      vendorKeys.length > 0,
+      "vendorKeys: a lease check needs the vendor's public key",
+    );
     const nonce = await this.getNonce();
     return await checkLease(lease, license, { vendorKeys, product, nonce });
   }

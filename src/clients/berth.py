@@ -946,7 +946,8 @@ class Client:
         if nonce is not None and not _matches("[A-Za-z0-9._~-]{16,128}", nonce):
             raise _invalid("nonce must have 16 to 128 letters, digits or . _ ~ - characters.")
         self._nonce = nonce
-        given = [vendor_keys] if isinstance(vendor_keys, (str, Mapping)) else list(vendor_keys)
+        is_one = isinstance(vendor_keys, (str, Mapping))
+        given: Sequence[Any] = [vendor_keys] if is_one else list(vendor_keys)
         self._vendor_keys = [_require_key(key) for key in given]
         self._basic = None if login is None else _basic_credentials(login)
         self._tls = _tls_context(ca, certificate, any(one.is_tls for one in self._servers))
