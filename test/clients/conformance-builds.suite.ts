@@ -159,7 +159,8 @@ if (isSelected("node")) {
       Bun.spawnSync([...npm, "--prefix", folder, ...Object.values(RUNTIMES)]).exitCode === 0;
     const reason = installed ? null : "the npm registry cannot be reached";
     const commands = {
-      "Node.js 18": [join(folder, "node_modules", ".bin", "node")],
+      // It warns that Ed25519 in WebCrypto is experimental.
+      "Node.js 18": [join(folder, "node_modules", ".bin", "node"), "--no-warnings"],
       "Deno 2": [join(folder, "node_modules", ".bin", "deno"), "run", "--allow-all", "--quiet"],
     };
 
