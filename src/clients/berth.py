@@ -803,6 +803,17 @@ class _Hold:
         self.next = min(_clock() + delay, self.end)
 
 
+class _Token:
+    """Stands for a call in progress or a claim, while a frame of the caller refers to it.
+
+    It is known by weak references only. So an interrupt at any point, even in a `finally`, leaves
+    nothing claimed: the token ends with the frame.
+    """
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+
+
 class _Handle:
     """Common part of Slot and Feature."""
 
@@ -953,17 +964,19 @@ class Client:
         self._tls = _tls_context(ca, certificate, any(one.is_tls for one in self._servers))
         self._hostname = socket.gethostname()
         self._pid = os.getpid()
-        # One lock for all state below. It is never held during a call or a callback.
-        self._changed = threading.Condition()
+        # One lock for all state below. It is never held during a call or a callback. `with` uses
+        # the lock itself: an interrupt inside Condition.__enter__ would leave it locked.
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._current = 0
         self._answered: Set[int] = set()
         self._appliance: Optional[str] = None
         self._tokens: Dict[int, str] = {}
         self._login_lock = threading.Lock()
-        self._claims: Set[_Key] = set()
+        self._claims: Dict[_Key, weakref.ref[_Token]] = {}
         self._holds: Dict[_Key, _Hold] = {}
         self._borrows: Set[Tuple[str, int]] = set()
-        self._calls: Dict[int, int] = {}
+        self._calls: List[weakref.ref[_Token]] = []
         self._waiting_sockets: Set[socket.socket] = set()
         self._is_closed = False
         self._thread: Optional[threading.Thread] = None
@@ -1005,7 +1018,7 @@ class Client:
                     user_info=user_info,
                     license_id=license_id,
                 )
-                with self._changed:
+                with self._lock:
                     hold = self._holds.setdefault(hold.key, hold)
                     slot = Slot(self, hold, on_loss)
                 try:
@@ -1034,7 +1047,7 @@ class Client:
             except BerthError as error:
                 if error.code != "user_not_registered":
                     raise
-            with self._changed:
+            with self._lock:
                 self._borrows = {one for one in self._borrows if one[0] != name}
                 for hold in [one for one in self._holds.values() if one.key[0] == name]:
                     if hold.state == "held":
@@ -1078,7 +1091,7 @@ class Client:
             request.key = key
             (grant, borrowed_until, lease), _ = self._call(request, self._retry_for)
             if lease is not None:
-                with self._changed:
+                with self._lock:
                     self._borrows.add((name, grant.license_id))
             query = {"product": self._product, "license_id": grant.license_id}
             path = f"/api/v4/license?{urllib.parse.urlencode(query)}"
@@ -1184,15 +1197,15 @@ class Client:
         """
         if not self._is_own_process():
             return
-        own = threading.get_ident()
-        with self._changed:
+        with self._lock:
             self._is_closed = True
             self._changed.notify_all()
             for sock in self._waiting_sockets:
                 with contextlib.suppress(OSError):
                     socket.socket.shutdown(sock, socket.SHUT_RDWR)
             # A callback of acquire may close the client: then its own call is not awaited.
-            self._changed.wait_for(lambda: not set(self._calls) - {own})
+            while self._has_calls_of_others():
+                self._changed.wait(1.0)
         self._release_all(None)
         thread = self._thread
         self._wake.put(None)
@@ -1236,9 +1249,11 @@ class Client:
                     if wait <= 0:
                         raise
                     has_place = True
-                    self._report_place(reply, on_wait)
+                    place = _read_place(reply)
+                    if place is not None and on_wait is not None:
+                        on_wait(*place)
                     left = end - _clock()
-                    if left <= 0:
+                    if left <= 0 and not self._is_closed:
                         raise
                 has_waited = _clock() - sent >= 1 or is_first
                 is_first = False
@@ -1251,11 +1266,6 @@ class Client:
             if has_place:
                 self._give_back(hold, 0.0, _clock() + _LAST_SECONDS)
             raise
-
-    def _report_place(self, reply: _Reply, on_wait: Optional[Callable[[int, int], Any]]) -> None:
-        place = _read_place(reply)
-        if place is not None and on_wait is not None:
-            on_wait(*place)
 
     def _acquire_feature(
         self, slot: Slot, code: str, on_loss: Optional[Callable[[Feature, BerthError], Any]]
@@ -1273,7 +1283,7 @@ class Client:
                     os_hostname=self._hostname,
                     license_id=parent.grant.license_id,
                 )
-                with self._changed:
+                with self._lock:
                     hold = self._holds.setdefault(hold.key, hold)
                     feature = Feature(self, hold, on_loss, slot)
                 try:
@@ -1297,7 +1307,7 @@ class Client:
         self, hold: _Hold, request: _Request, budget: float, limit: float = math.inf
     ) -> None:
         grant, sent = self._call(request, budget, limit)
-        with self._changed:
+        with self._lock:
             if hold.state not in ("new", "held"):
                 return
             hold.renew(sent, grant)
@@ -1312,7 +1322,7 @@ class Client:
 
     def _detach(self, handle: _Handle) -> bool:
         """Removes the handle from its hold. Returns whether it was the last one."""
-        with self._changed:
+        with self._lock:
             handle._is_released = True
             hold = handle._hold
             hold.handles = [one for one in hold.handles if one() not in (None, handle)]
@@ -1343,7 +1353,7 @@ class Client:
 
     def _release_hold(self, hold: _Hold, budget: float, limit: float = math.inf) -> bool:
         """Ends a hold that is claimed, and gives its slot back. Returns whether confirmed."""
-        with self._changed:
+        with self._lock:
             features = self._end(hold, "ended")
             license_id = hold.grant.license_id
             is_shared = hold.parent is None and any(
@@ -1375,7 +1385,7 @@ class Client:
     def _release_all(self, limit: Optional[float]) -> None:
         """Releases all holds; until `limit`, or for a few seconds each."""
         while True:
-            with self._changed:
+            with self._lock:
                 held = [one for one in self._holds.values() if one.state == "held"]
                 hold = next((one for one in held if one.parent is None), None)
             if hold is None or (limit is not None and _clock() >= limit):
@@ -1394,7 +1404,7 @@ class Client:
     # --- Background thread
 
     def _ensure_thread(self) -> None:
-        with self._changed:
+        with self._lock:
             if self._thread is None:
                 run = threading.Thread(target=self._run, name="berth-heartbeat", daemon=True)
                 self._thread = run
@@ -1405,19 +1415,22 @@ class Client:
                     raise
 
     def _run(self) -> None:
-        """Renews holds, and releases those without handles; ends when there is no hold."""
+        """Renews holds, and releases those without handles; ends after a while without holds."""
+        idle_until = _clock() + 10.0
         while True:
-            with self._changed:
-                if not self._holds:
-                    self._thread = None
-                    return
-                holds = list(self._holds.values())
             # Timers of the system stop while it sleeps, so the clock is read often.
             wake_at = _clock() + 10.0
+            with self._lock:
+                holds = list(self._holds.values())
+                is_idle = not holds and _clock() >= idle_until
+                if is_idle or (self._is_closed and all(one.state == "new" for one in holds)):
+                    self._thread = None
+                    return
+            if holds:
+                idle_until = wake_at
             for hold in holds:
                 self._attend(hold)
                 wake_at = min(wake_at, hold.next if hold.state == "held" else math.inf)
-            del holds
             with contextlib.suppress(queue.Empty):
                 self._wake.get(timeout=max(0.0, wake_at - _clock()))
 
@@ -1425,11 +1438,10 @@ class Client:
         is_abandoned = not hold.live_handles()
         if not is_abandoned and (hold.state != "held" or _clock() < hold.next):
             return
-        with self._changed:
-            if hold.key in self._claims:
-                hold.next = max(hold.next, _clock() + 0.2)
-                return
-            self._claims.add(hold.key)
+        token = _Token()
+        if not self._claim([hold.key], token):
+            hold.next = max(hold.next, _clock() + 0.2)
+            return
         try:
             if is_abandoned:
                 self._discard(hold)
@@ -1440,10 +1452,10 @@ class Client:
             if _clock() >= hold.end:
                 self._lose(hold, BerthError(f"Internal error: {error!r}.", "internal_error"))
         finally:
-            self._unclaim([hold.key])
+            self._unclaim(token)
 
     def _discard(self, hold: _Hold) -> None:
-        with self._changed:
+        with self._lock:
             if hold.live_handles():
                 return
             if hold.state != "held":
@@ -1464,7 +1476,7 @@ class Client:
                 hold.postpone()
 
     def _lose(self, hold: _Hold, error: BerthError) -> None:
-        with self._changed:
+        with self._lock:
             if hold.state != "held":
                 return
             handles = [one for one in hold.live_handles() if one._on_loss is not None]
@@ -1488,52 +1500,60 @@ class Client:
         # In a child of fork no lock may be touched: its owner may not exist there.
         if not self._is_own_process():
             raise _invalid("This process is a child of fork. Create a new Client in it.", "forked")
-        own = threading.get_ident()
-        with self._changed:
+        token = _Token()
+        with self._lock:
             if self._is_closed:
                 raise _closed()
-            self._calls[own] = self._calls.get(own, 0) + 1
+            self._calls.append(weakref.ref(token))
         try:
             yield
         finally:
-            with self._changed:
-                self._calls[own] -= 1
-                if self._calls[own] == 0:
-                    del self._calls[own]
+            with self._lock:
+                self._calls = [one for one in self._calls if one() not in (None, token)]
                 self._changed.notify_all()
+
+    def _has_calls_of_others(self) -> bool:
+        own = threading.get_ident()
+        tokens = [reference() for reference in self._calls]
+        return any(token is not None and token.thread != own for token in tokens)
 
     @contextlib.contextmanager
     def _claimed(self, keys: Sequence[_Key], limit: float = math.inf) -> Iterator[None]:
         """Serialises the calls for a hold, so that a release cannot overtake a renewal."""
-        is_claimed = False
+        token = _Token()
         try:
-            with self._changed:
-                while self._claims.intersection(keys):
-                    left = min(limit - _clock(), 3600.0)
+            with self._lock:
+                while not self._claim(keys, token):
+                    left = min(limit - _clock(), 1.0)
                     if left <= 0:
                         message = "Another call for this user is still in progress. Try again."
                         raise Unavailable(message, "unreachable")
                     self._changed.wait(left)
-                self._claims.update(keys)
-                is_claimed = True
             yield
         finally:
-            if is_claimed:
-                self._unclaim(keys)
+            self._unclaim(token)
+
+    def _claim(self, keys: Sequence[_Key], token: _Token) -> bool:
+        with self._lock:
+            if any(key in self._claims and self._claims[key]() is not None for key in keys):
+                return False
+            self._claims.update({key: weakref.ref(token) for key in keys})
+            return True
+
+    def _unclaim(self, token: _Token) -> None:
+        with self._lock:
+            for key in [one for one, claim in self._claims.items() if claim() in (None, token)]:
+                del self._claims[key]
+            self._changed.notify_all()
 
     def _claimed_user(self, name: str) -> contextlib.AbstractContextManager[None]:
-        with self._changed:
+        with self._lock:
             holds = [one for one in self._holds.values() if one.key[0] == name]
             keys = [one.key for one in holds if one.state == "held"]
         return self._claimed(keys, _clock() + self._retry_for + self._timeout)
 
-    def _unclaim(self, keys: Sequence[_Key]) -> None:
-        with self._changed:
-            self._claims.difference_update(keys)
-            self._changed.notify_all()
-
     def _pause(self, seconds: float, request: _Request) -> None:
-        with self._changed:
+        with self._lock:
             self._changed.wait_for(request.is_cancelled, max(0.0, seconds))
         if request.is_cancelled():
             raise _closed()
@@ -1676,7 +1696,7 @@ class Client:
 
     def _pin(self, index: int, reply: _Reply) -> None:
         appliance = reply.header("Berth-Appliance")
-        with self._changed:
+        with self._lock:
             if self._appliance is None:
                 self._appliance = appliance
             elif self._appliance != appliance:
@@ -1708,7 +1728,7 @@ class Client:
                 sock.settimeout(_seconds_left(deadline))
                 sock = self._tls.wrap_socket(sock, server_hostname=server.host)
             if request.wait is not None:
-                with self._changed:
+                with self._lock:
                     self._waiting_sockets.add(sock)
                 if request.is_cancelled():
                     raise _closed()
@@ -1728,7 +1748,7 @@ class Client:
             raise _NotFinal(_explain(error)) from None
         finally:
             if sock is not None:
-                with self._changed:
+                with self._lock:
                     self._waiting_sockets.discard(sock)
                 sock.close()
             connection.close()
