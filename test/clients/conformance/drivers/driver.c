@@ -1,0 +1,565 @@
+/* Drives berth.h for the conformance suite: reads requests as JSON lines from the standard input,
+ * runs each one in its own thread, and writes replies and events as JSON lines. */
+#define _POSIX_C_SOURCE 200809L
+#ifndef BERTH_WITH_OPENSSL
+#define BERTH_WITH_OPENSSL
+#endif
+#define BERTH_IMPLEMENTATION
+#include "berth.h"
+#include <sys/wait.h>
+
+/* A client, slot or feature by its name. In C its handle must not be used after it was freed, so
+ * the driver knows what is gone, and answers as the other clients do. */
+struct item {
+  struct item *next;
+  char name[64], user[257];
+  berth_client *client;
+  berth_slot *slot;
+  berth_feature *feature;
+  struct item *owner; /* of a slot or feature: the client */
+  int is_closed;
+};
+
+struct request {
+  long long id;
+  char *json;
+};
+
+static struct item *items;
+static pthread_mutex_t items_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t output_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static const char *const kinds[] = {"Ok", "NoFreeSlot", "AccessDenied", "Refused", "Unavailable",
+                                    "OtherAppliance", "LeaseRefused", "InvalidArgument",
+                                    "OutOfMemory"};
+
+static void append(berth__buffer *b, const char *text) { berth__append(b, text, strlen(text)); }
+
+static void append_name(berth__buffer *b, const char *name) {
+  if (b->size > 0 && b->data[b->size - 1] != '{') append(b, ",");
+  berth__append_string(b, name);
+  append(b, ":");
+}
+
+static void put_text(berth__buffer *b, const char *name, const char *text) {
+  append_name(b, name);
+  if (text && *text) berth__append_string(b, text);
+  else append(b, "null");
+}
+
+static void put_number(berth__buffer *b, const char *name, long long number) {
+  char digits[24];
+  snprintf(digits, sizeof digits, "%lld", number);
+  append_name(b, name);
+  append(b, digits);
+}
+
+static void put_boolean(berth__buffer *b, const char *name, int is_true) {
+  append_name(b, name);
+  append(b, is_true ? "true" : "false");
+}
+
+static void write_line(berth__buffer *b) {
+  append(b, "}\n");
+  pthread_mutex_lock(&output_lock);
+  fputs(b->data, stdout);
+  fflush(stdout);
+  pthread_mutex_unlock(&output_lock);
+  free(b->data);
+}
+
+static void reply_error(long long id, const berth_error *e, const char *kind) {
+  berth__buffer b = {0};
+  append(&b, "{");
+  put_number(&b, "id", id);
+  append_name(&b, "error");
+  append(&b, "{");
+  put_text(&b, "kind", kind ? kind : kinds[e->kind]);
+  put_text(&b, "code", e->code);
+  if (e->status) put_number(&b, "status", e->status);
+  else put_text(&b, "status", NULL);
+  put_text(&b, "message", e->message);
+  put_text(&b, "request_id", e->request_id);
+  put_text(&b, "key", e->key);
+  put_number(&b, "position", e->position);
+  append(&b, "}");
+  write_line(&b);
+}
+
+static void refuse(long long id, const char *code) {
+  berth_error e;
+  berth__fail(&e, BERTH_INVALID_ARGUMENT, code, "%s", code);
+  reply_error(id, &e, NULL);
+}
+
+/* Starts a reply that is successful. */
+static berth__buffer begin_reply(long long id) {
+  berth__buffer b = {0};
+  append(&b, "{");
+  put_number(&b, "id", id);
+  append_name(&b, "ok");
+  append(&b, "{");
+  return b;
+}
+
+static void end_reply(berth__buffer *b) {
+  append(b, "}");
+  write_line(b);
+}
+
+static void on_loss(void *data, const char *user, const berth_error *e) {
+  const struct item *item = (const struct item *)data;
+  berth__buffer b = {0};
+  (void)user;
+  append(&b, "{");
+  put_text(&b, "event", "loss");
+  put_text(&b, item->feature || !item->user[0] ? "feature" : "slot", item->name);
+  put_text(&b, "kind", kinds[e->kind]);
+  put_text(&b, "code", e->code);
+  put_text(&b, "message", e->message);
+  write_line(&b);
+}
+
+static void on_wait(void *data, int position, int length) {
+  berth__buffer b = {0};
+  append(&b, "{");
+  put_text(&b, "event", "wait");
+  put_text(&b, "slot", ((const struct item *)data)->name);
+  put_number(&b, "position", position);
+  put_number(&b, "length", length);
+  write_line(&b);
+}
+
+/* The text of a field, to be freed; NULL: absent. */
+static char *text_of(const char *json, const char *field) {
+  char *text = NULL;
+  berth__read(json, "S", field, &text);
+  return text;
+}
+
+static long long number_of(const char *json, const char *field, long long fallback) {
+  berth__read(json, "I", field, &fallback);
+  return fallback;
+}
+
+/* The texts of a list, separated by commas; to be freed. */
+static char *list_of(const char *json, const char *field) {
+  berth__buffer b = {0};
+  const char *p = berth__find(json, field);
+  append(&b, "");
+  for (p = p ? berth__space(p + 1) : "]"; *p == '"';) {
+    char *text = berth__text(p);
+    if (b.size > 0) append(&b, ",");
+    append(&b, text);
+    free(text);
+    p = berth__space(berth__skip_string(p));
+    if (*p == ',') p = berth__space(p + 1);
+  }
+  return b.data;
+}
+
+static struct item *add_item(const char *json, const char *field) {
+  struct item *item = (struct item *)calloc(1, sizeof *item);
+  berth__read(json, "T", field, item->name, sizeof item->name);
+  return item;
+}
+
+static void publish_item(struct item *item) {
+  pthread_mutex_lock(&items_lock);
+  item->next = items;
+  items = item;
+  pthread_mutex_unlock(&items_lock);
+}
+
+/* Finds what a field names. */
+static struct item *find_item(const char *json, const char *field) {
+  char name[64] = "";
+  struct item *item;
+  berth__read(json, "T", field, name, sizeof name);
+  pthread_mutex_lock(&items_lock);
+  for (item = items; item && (strcmp(item->name, name) || (!item->client) != (*field != 'c'));) {
+    item = item->next;
+  }
+  pthread_mutex_unlock(&items_lock);
+  return item;
+}
+
+static void reply_slot(long long id, struct item *item) {
+  berth_slot_information info = {0};
+  berth__buffer b = begin_reply(id);
+  static berth_slot_information last;
+  if (item->slot && !item->owner->is_closed) berth_slot_info(item->slot, &info);
+  else info = last;
+  put_text(&b, "user", item->user);
+  put_number(&b, "license_id", info.license_id);
+  put_text(&b, "registered_at", info.registered_at);
+  put_text(&b, "expires_at", info.expires_at);
+  put_boolean(&b, "is_held", info.is_held);
+  put_boolean(&b, "is_borrowed", info.is_borrowed);
+  end_reply(&b);
+}
+
+static void reply_feature(long long id, struct item *item, const char *code) {
+  berth__buffer b = begin_reply(id);
+  put_text(&b, "code", code);
+  put_boolean(&b, "is_held",
+              item->feature && !item->owner->is_closed && berth_feature_is_held(item->feature));
+  end_reply(&b);
+}
+
+static void reply_nothing(long long id) {
+  berth__buffer b = begin_reply(id);
+  end_reply(&b);
+}
+
+/* In C, 0 is the default; the other clients refuse it as a time-out. */
+static double seconds_of(const char *json, const char *field) {
+  double seconds = 0;
+  const char *value = berth__find(json, field);
+  if (!value || *value == 'n') return 0;
+  berth__read(json, "n", field, &seconds);
+  return seconds == 0 ? -1 : seconds;
+}
+
+static void run_client(long long id, const char *json) {
+  struct item *item = add_item(json, "client");
+  char *urls = list_of(json, "urls"), *product = text_of(json, "product");
+  char *ca = text_of(json, "ca"), *certificate = text_of(json, "certificate");
+  char *name = text_of(json, "login.name"), *password = text_of(json, "login.password");
+  char *nonce = text_of(json, "nonce"), *keys = list_of(json, "vendor_keys");
+  berth_options options = {0};
+  berth_error e;
+  options.urls = urls;
+  options.product = product;
+  options.ca = ca;
+  options.certificate = certificate;
+  options.login_name = name;
+  options.login_password = password;
+  options.timeout = seconds_of(json, "timeout");
+  options.retry_for = seconds_of(json, "retry_for");
+  options.nonce = nonce;
+  options.vendor_keys = keys;
+  if (berth_client_new(&options, &item->client, &e)) {
+    reply_error(id, &e, NULL);
+    free(item);
+  } else {
+    publish_item(item);
+    reply_nothing(id);
+  }
+  free(urls);
+  free(product);
+  free(ca);
+  free(certificate);
+  free(name);
+  free(password);
+  free(nonce);
+  free(keys);
+}
+
+static void run_acquire(long long id, const char *json, struct item *client) {
+  struct item *item = add_item(json, "slot");
+  char *user_info = text_of(json, "user_info");
+  berth_acquire_options options = {0};
+  berth_error e;
+  item->owner = client;
+  berth__read(json, "T", "user", item->user, sizeof item->user);
+  berth__read(json, "N", "wait", &options.wait);
+  options.license_id = number_of(json, "license_id", 0);
+  options.user_info = user_info;
+  options.on_loss = on_loss;
+  options.on_wait = on_wait;
+  options.loss_data = options.wait_data = item;
+  if (berth_acquire(client->client, item->user, &options, &item->slot, &e)) {
+    reply_error(id, &e, NULL);
+    free(item);
+  } else {
+    publish_item(item);
+    reply_slot(id, item);
+  }
+  free(user_info);
+}
+
+static void run_acquire_feature(long long id, const char *json, struct item *slot) {
+  struct item *item = add_item(json, "feature");
+  char *code = text_of(json, "code");
+  berth_error e;
+  item->owner = slot->owner;
+  if (!slot->slot) {
+    refuse(id, "invalid_argument");
+    free(item);
+  } else if (berth_feature_acquire(slot->slot, code, on_loss, item, &item->feature, &e)) {
+    reply_error(id, &e, NULL);
+    free(item);
+  } else {
+    publish_item(item);
+    reply_feature(id, item, code);
+  }
+  free(code);
+}
+
+static void run_release(long long id, struct item *item) {
+  berth__buffer b;
+  int kind = BERTH_OK;
+  berth_slot *slot;
+  berth_feature *feature;
+  pthread_mutex_lock(&items_lock);
+  slot = item->slot;
+  feature = item->feature;
+  item->slot = NULL;
+  item->feature = NULL;
+  pthread_mutex_unlock(&items_lock);
+  if (slot && !item->owner->is_closed) kind = berth_slot_release(slot, NULL);
+  if (feature && !item->owner->is_closed) kind = berth_feature_release(feature, NULL);
+  b = begin_reply(id);
+  put_boolean(&b, "confirmed", kind == BERTH_OK);
+  end_reply(&b);
+}
+
+static void run_borrow(long long id, const char *json, struct item *client) {
+  char *user = text_of(json, "user"), *until = text_of(json, "until"), *key = text_of(json, "key");
+  berth_borrow_options options = {0};
+  berth_borrowed borrowed;
+  berth_error e;
+  options.until = until;
+  options.key = key;
+  options.license_id = number_of(json, "license_id", 0);
+  if (berth_borrow(client->client, user, &options, &borrowed, &e)) {
+    reply_error(id, &e, NULL);
+  } else {
+    berth__buffer b = begin_reply(id);
+    put_text(&b, "user", borrowed.user);
+    put_number(&b, "license_id", borrowed.license_id);
+    put_text(&b, "borrowed_until", borrowed.borrowed_until);
+    put_text(&b, "lease", borrowed.lease);
+    put_text(&b, "license", borrowed.license);
+    end_reply(&b);
+    berth_borrow_free(&borrowed);
+  }
+  free(user);
+  free(until);
+  free(key);
+}
+
+static void run_consume(long long id, const char *json, struct item *client) {
+  char *feature = text_of(json, "feature"), *user = text_of(json, "user");
+  char *key = text_of(json, "key");
+  const char *allow = berth__find(json, "allow_overages");
+  long long overages = number_of(json, "max_overages", -1);
+  berth_consume_options options = {0};
+  berth_consumption counted;
+  berth_error e;
+  options.feature = feature;
+  options.user = user;
+  options.key = key;
+  options.license_id = number_of(json, "license_id", 0);
+  if (overages >= 0) options.max_overages = &overages;
+  if (allow) options.allow_overages = *allow == 't' ? 1 : *allow == 'f' ? -1 : 0;
+  if (berth_consume(client->client, number_of(json, "n", 1), &options, &counted, &e)) {
+    reply_error(id, &e, NULL);
+  } else {
+    berth__buffer b = begin_reply(id);
+    put_number(&b, "total", counted.total);
+    if (counted.maximum < 0) put_text(&b, "maximum", NULL);
+    else put_number(&b, "maximum", counted.maximum);
+    put_text(&b, "key", counted.key);
+    put_number(&b, "license_id", counted.license_id);
+    end_reply(&b);
+  }
+  free(feature);
+  free(user);
+  free(key);
+}
+
+struct counting {
+  berth_client *client;
+  pthread_mutex_t lock;
+  long long left, done, failed;
+};
+
+static void *count(void *data) {
+  struct counting *counting = (struct counting *)data;
+  for (;;) {
+    berth_consumption counted;
+    long long left;
+    int kind;
+    pthread_mutex_lock(&counting->lock);
+    left = counting->left--;
+    pthread_mutex_unlock(&counting->lock);
+    if (left <= 0) return NULL;
+    kind = berth_consume(counting->client, 1, NULL, &counted, NULL);
+    pthread_mutex_lock(&counting->lock);
+    if (kind == BERTH_OK) counting->done++;
+    else counting->failed++;
+    pthread_mutex_unlock(&counting->lock);
+  }
+}
+
+static void run_consume_many(long long id, const char *json, struct item *client) {
+  struct counting counting;
+  long long concurrency = number_of(json, "concurrency", 1), i;
+  pthread_t *threads = (pthread_t *)calloc((size_t)concurrency, sizeof *threads);
+  berth__buffer b;
+  memset(&counting, 0, sizeof counting);
+  pthread_mutex_init(&counting.lock, NULL);
+  counting.client = client->client;
+  counting.left = number_of(json, "count", 1);
+  for (i = 0; i < concurrency; i++) pthread_create(&threads[i], NULL, count, &counting);
+  for (i = 0; i < concurrency; i++) pthread_join(threads[i], NULL);
+  free(threads);
+  b = begin_reply(id);
+  put_number(&b, "done", counting.done);
+  put_number(&b, "failed", counting.failed);
+  end_reply(&b);
+}
+
+static void run_verify(long long id, const char *json, struct item *client) {
+  char *lease = text_of(json, "lease"), *license = text_of(json, "license");
+  berth_lease checked;
+  berth_error e;
+  if (berth_verify(client->client, lease ? lease : "", license ? license : "", &checked, &e)) {
+    reply_error(id, &e, NULL);
+  } else {
+    berth__buffer b = begin_reply(id);
+    put_text(&b, "user", checked.user);
+    put_number(&b, "license_id", checked.license_id);
+    put_text(&b, "expires_at", checked.expires_at);
+    put_text(&b, "product", checked.product);
+    put_number(&b, "serial", checked.serial);
+    end_reply(&b);
+  }
+  free(lease);
+  free(license);
+}
+
+/* What a child process sees; its exit status and a pipe bring it back. */
+static void run_fork(long long id, struct item *client, struct item *slot) {
+  struct {
+    int is_held, is_confirmed;
+    char code[40];
+  } seen;
+  berth_slot *other;
+  berth_error e;
+  berth__buffer b;
+  int ends[2];
+  pid_t child;
+  memset(&seen, 0, sizeof seen);
+  if (pipe(ends)) {
+    refuse(id, "pipe");
+    return;
+  }
+  child = fork();
+  if (child == 0) {
+    seen.is_held = berth_slot_is_held(slot->slot);
+    berth_acquire(client->client, "child", NULL, &other, &e);
+    strcpy(seen.code, e.code);
+    seen.is_confirmed = berth_slot_release(slot->slot, NULL) == BERTH_OK;
+    berth_client_free(client->client);
+    if (write(ends[1], &seen, sizeof seen) != (ssize_t)sizeof seen) _exit(1);
+    exit(0); /* with the exit hooks */
+  }
+  if (read(ends[0], &seen, sizeof seen) != (ssize_t)sizeof seen) strcpy(seen.code, "no reply");
+  waitpid(child, NULL, 0);
+  close(ends[0]);
+  close(ends[1]);
+  b = begin_reply(id);
+  put_boolean(&b, "is_held", seen.is_held);
+  put_text(&b, "acquire_code", seen.code);
+  put_boolean(&b, "release_confirmed", seen.is_confirmed);
+  end_reply(&b);
+}
+
+static void run_close(long long id, struct item *client) {
+  int is_closed;
+  pthread_mutex_lock(&items_lock);
+  is_closed = client->is_closed;
+  client->is_closed = 1;
+  pthread_mutex_unlock(&items_lock);
+  if (!is_closed) berth_client_free(client->client);
+  reply_nothing(id);
+}
+
+static void run_with_client(long long id, const char *op, const char *json, struct item *client) {
+  char user[300] = "";
+  berth_error e;
+  berth__buffer b;
+  if (!strcmp(op, "close")) run_close(id, client);
+  else if (client->is_closed) refuse(id, "client_closed");
+  else if (!strcmp(op, "acquire")) run_acquire(id, json, client);
+  else if (!strcmp(op, "borrow")) run_borrow(id, json, client);
+  else if (!strcmp(op, "consume")) run_consume(id, json, client);
+  else if (!strcmp(op, "consume_many")) run_consume_many(id, json, client);
+  else if (!strcmp(op, "verify")) run_verify(id, json, client);
+  else if (!strcmp(op, "fork")) run_fork(id, client, find_item(json, "slot"));
+  else if (!strcmp(op, "nonce")) {
+    b = begin_reply(id);
+    put_text(&b, "nonce", client->client->nonce);
+    end_reply(&b);
+  } else if (!strcmp(op, "release_user")) {
+    berth__read(json, "T", "user", user, sizeof user);
+    if (berth_release(client->client, user, &e)) reply_error(id, &e, NULL);
+    else reply_nothing(id);
+  }
+}
+
+static void run_with_item(long long id, const char *op, const char *json, struct item *item) {
+  berth__buffer b;
+  if (!strcmp(op, "slot")) reply_slot(id, item);
+  else if (!strcmp(op, "release")) run_release(id, item);
+  else if (!strcmp(op, "feature")) reply_feature(id, item, item->name);
+  else if (item->owner->is_closed) refuse(id, "client_closed");
+  else if (!strcmp(op, "acquire_feature")) run_acquire_feature(id, json, item);
+  else if (!strcmp(op, "license")) {
+    char *license = berth_slot_license(item->slot);
+    b = begin_reply(id);
+    append_name(&b, "license");
+    append(&b, license);
+    end_reply(&b);
+    free(license);
+  }
+}
+
+static void *run(void *data) {
+  struct request *request = (struct request *)data;
+  char op[32] = "";
+  const char *json = request->json;
+  struct item *item;
+  berth_error e;
+  berth__read(json, "T", "op", op, sizeof op);
+  if (!strcmp(op, "client")) {
+    run_client(request->id, json);
+  } else if (!strcmp(op, "drop")) {
+    berth__fail(&e, BERTH_REFUSED, "unsupported", "C has no garbage collector");
+    reply_error(request->id, &e, "Unsupported");
+  } else if (berth__find(json, "client")) {
+    item = find_item(json, "client");
+    if (item) run_with_client(request->id, op, json, item);
+    else refuse(request->id, "unknown_client");
+  } else {
+    item = find_item(json, berth__find(json, "slot") ? "slot" : "feature");
+    if (item) run_with_item(request->id, op, json, item);
+    else refuse(request->id, "unknown_item");
+  }
+  free(request->json);
+  free(request);
+  return NULL;
+}
+
+int main(void) {
+  char *line = NULL;
+  size_t room = 0;
+  ssize_t size;
+  pthread_attr_t detached;
+  pthread_t thread;
+  pthread_attr_init(&detached);
+  pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+  while ((size = getline(&line, &room, stdin)) > 0) {
+    struct request *request = (struct request *)calloc(1, sizeof *request);
+    if (!berth__is_object(line, (size_t)size, 0)) return 2;
+    request->json = strdup(line);
+    request->id = number_of(line, "id", 0);
+    if (pthread_create(&thread, &detached, run, request)) return 3;
+  }
+  free(line);
+  pthread_attr_destroy(&detached);
+  return 0;
+}
