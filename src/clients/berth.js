@@ -26,7 +26,8 @@ const RELEASE_LIMIT = 5_000;
 /** A takeover of a pair: the other host answers `standby` until it leads. */
 const RELEASE_LIMIT_STANDBY = 30_000;
 const LAST_LIMIT = 3_000;
-const QUEUE_CODES = ["floating_not_available", "slots_capped"];
+const MIN_PAUSE = 250;
+const QUEUE_CODES = new Set(["floating_not_available", "slots_capped"]);
 
 // ---------------------------------------------------------------------------------------------
 // Errors
@@ -116,10 +117,11 @@ function loadBuiltinsNow() {
 
 async function loadBuiltins() {
   if (isBrowser || loadBuiltinsNow() !== null) return;
-  // The name is computed, so that a bundler for browsers does not look for these modules.
-  const load = async (name) => [name, await import(/* @vite-ignore */ `node:${name}`)];
-  builtins = Object.fromEntries(await Promise.all(BUILTIN_NAMES.map(load)));
+  builtins = Object.fromEntries(await Promise.all(BUILTIN_NAMES.map(importBuiltin)));
 }
+
+// The name is computed, so that a bundler for browsers does not look for these modules.
+const importBuiltin = async (name) => [name, await import(/* @vite-ignore */ `node:${name}`)];
 
 // Node.js 18 has no global crypto.
 const getCrypto = () => globalThis.crypto ?? builtins?.crypto.webcrypto;
@@ -368,7 +370,7 @@ const HINTS = {
 function makeRefusal(server, reply, body) {
   const { code } = body;
   const { status } = reply;
-  const isQueued = QUEUE_CODES.includes(code);
+  const isQueued = QUEUE_CODES.has(code);
   const isDenied = status === 401 || status === 403;
   const Type = isQueued ? NoFreeSlot : isDenied ? AccessDenied : Refused;
   const hint = HINTS[code] ?? (isDenied ? "Ask the operator of the server." : "");
@@ -611,15 +613,16 @@ async function readLicenseByCode(text, vendorKeys) {
 
 function isLeaseValid({ iss, sub, aud, license_id, serial, lic, iat, exp, nbf, nonce }) {
   const texts = [iss, sub, aud, lic];
-  const isSeconds = (value) => typeof value === "number" && Number.isFinite(value);
   return (
     texts.every((value) => typeof value === "string") &&
     [license_id, serial].every(isCount) &&
-    [iat, exp, nbf ?? 0].every(isSeconds) &&
+    [iat, exp, nbf ?? 0].every(Number.isFinite) &&
     Math.abs(exp) <= 253_402_300_799 &&
     (nonce === null || nonce === undefined || typeof nonce === "string")
   );
 }
+
+const toSeconds = (time, never) => (time === null ? never : Date.parse(time) / 1000);
 
 async function checkLease(lease, license, { vendorKeys, product, nonce }) {
   const readLicense = license.startsWith("{") ? readLicenseByCode : readSignedLicense;
@@ -632,7 +635,6 @@ async function checkLease(lease, license, { vendorKeys, product, nonce }) {
   const { appliance, terms } = granted;
   const isSigned = await verifySignature(granted.key, document);
   const now = Date.now() / 1000;
-  const toSeconds = (time, never) => (time === null ? never : Date.parse(time) / 1000);
   const end = toSeconds(terms.valid_until, Infinity) + 3600 * (terms.grace_hours ?? 0);
   const longest = Math.max(60 * terms.timeout_minutes, 3600 * (terms.borrow_hours ?? 0));
   const { iss, iat, exp, nbf = iat } = payload;
@@ -683,23 +685,24 @@ async function makeDeviceNonce() {
   return builtins.crypto.createHash("sha256").update(`berth-device-v1:${id}`).digest("hex");
 }
 
+/** The output of a program; empty if it fails. */
+const runProgram = (file, ...args) =>
+  new Promise((resolve) => {
+    const options = { timeout: 10_000, windowsHide: true };
+    const finish = (_error, output) => resolve(output ?? "");
+    builtins.child_process.execFile(file, args, options, finish);
+  });
+
 async function readMachineId() {
   const { platform, env } = globalThis.process;
-  const run = (file, ...args) =>
-    new Promise((resolve) => {
-      const options = { timeout: 10_000, windowsHide: true };
-      builtins.child_process.execFile(file, args, options, (_error, output) =>
-        resolve(output ?? ""),
-      );
-    });
   if (platform === "darwin") {
-    const output = await run("/usr/sbin/ioreg", "-rd1", "-c", "IOPlatformExpertDevice");
+    const output = await runProgram("/usr/sbin/ioreg", "-rd1", "-c", "IOPlatformExpertDevice");
     return /"IOPlatformUUID" = "([^"]+)"/.exec(output)?.[1].trim();
   }
   if (platform === "win32") {
     const program = `${env.SystemRoot ?? "C:\\Windows"}\\System32\\reg.exe`;
     const key = "HKLM\\SOFTWARE\\Microsoft\\Cryptography";
-    const output = await run(program, "query", key, "/v", "MachineGuid", "/reg:64");
+    const output = await runProgram(program, "query", key, "/v", "MachineGuid", "/reg:64");
     return /MachineGuid\s+REG_SZ\s+(\S+)/.exec(output)?.[1];
   }
   for (const path of ["/etc/machine-id", "/var/lib/dbus/machine-id"]) {
@@ -796,6 +799,12 @@ class UserQueue {
   #forget(user, last) {
     if (this.#last.get(user) === last) this.#last.delete(user);
   }
+}
+
+/** True while a pair changes its leader: then the only replies are `standby`. */
+function isTakeover(failures) {
+  const codes = failures.map(({ code }) => code).filter((code) => code !== null);
+  return codes.length > 0 && codes.every((code) => code === "standby");
 }
 
 /** Engines that hold slots, to be released when the process or the page ends. */
@@ -904,12 +913,12 @@ class Engine {
     const notBefore = new Map();
     const servers = this.#servers;
     const isOver = () => performance.now() - started >= budget([...failures.values()]);
-    for (let pause = 250, round = 0; ; round += 1, pause = Math.min(pause * 2, 5000)) {
+    for (let pause = MIN_PAUSE, round = 0; ; round += 1, pause = Math.min(pause * 2, 5000)) {
       const first = this.#current;
       for (let step = 0; step < servers.length; step += 1) {
         const index = (first + step) % servers.length;
         const server = servers[index];
-        if (round > 0 && isOver()) break;
+        if (round > 0 && step > 0 && isOver()) break;
         if (performance.now() < (notBefore.get(server) ?? 0)) continue;
         const timeout = request.timeout?.(servers.length - step) ?? this.#options.timeout;
         try {
@@ -930,7 +939,8 @@ class Engine {
       const now = performance.now();
       const left = budget([...failures.values()]) - (now - started);
       const earliest = Math.min(...servers.map((server) => notBefore.get(server) ?? 0)) - now;
-      if (left <= 0 || earliest > left) throw this.#makeUnavailable(failures, started, request.key);
+      if (left < MIN_PAUSE || earliest > left)
+        throw this.#makeUnavailable(failures, started, request.key);
       await sleep(Math.min(Math.max(jitter(pause, 0.25), earliest), left), signal);
     }
   }
@@ -1237,18 +1247,19 @@ class Engine {
   }
 
   async #renew(hold) {
-    // After failures the end is final. Without one, the machine slept past it: try once more.
-    if (hold.timeLeft <= 0 && hold.failures > 0) return this.#lose(hold, hold.lastError);
-    const share = (count) => Math.max(hold.timeLeft / count, 1000);
-    const isLate = hold.timeLeft <= 0;
+    // At its end a slot is tried once more: the machine may have slept until now. If it did not,
+    // the loss must not be reported late, so a server has one second to answer.
     const { timeout } = this.#options;
+    const isWakeUp = hold.timeLeft <= 0 && hold.failures === 0;
+    const limit = (count) =>
+      isWakeUp ? timeout : Math.min(timeout, Math.max(hold.timeLeft / count, 1000));
     try {
       const { value, reply } = await this.call({
         path: `/api/v4/${hold.path}`,
         body: hold.body(),
         read: hold.read,
         budget: () => 0,
-        timeout: (count) => (isLate ? timeout : Math.min(timeout, share(count))),
+        timeout: limit,
         isBackground: true,
       });
       hold.renew(value, reply.sentAt);
@@ -1350,10 +1361,6 @@ class Engine {
 
   async #callRelease(request, { limit = RELEASE_LIMIT, standbyLimit, signal }) {
     const longest = standbyLimit ?? (limit === RELEASE_LIMIT ? RELEASE_LIMIT_STANDBY : limit);
-    const isTakeover = (failures) => {
-      const codes = failures.map(({ code }) => code).filter((code) => code !== null);
-      return codes.length > 0 && codes.every((code) => code === "standby");
-    };
     try {
       await this.call({
         ...request,
@@ -1503,7 +1510,8 @@ function readUrl(value) {
     throw invalid("urls: every server needs an address such as http://license-server:8080");
   }
   const name = `${url.protocol}//${url.host}`;
-  if (!["http:", "https:"].includes(url.protocol) || url.hostname === "") {
+  // The parser would take the path of http:///path for a host.
+  if (!/^https?:\/\/[^/\\]/i.test(value)) {
     throw invalid(`urls: ${name} must begin with http:// or https://, and have a host`);
   }
   if (url.username !== "" || url.password !== "") {
