@@ -249,6 +249,7 @@ async function sendByFetch({ url, method, headers, body, timeout, signal }) {
 // Replies
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+const isText = (value) => typeof value === "string" && value !== "";
 const isCount = (value) => Number.isSafeInteger(value) && value >= 0;
 const isTime = (value) =>
   typeof value === "string" &&
@@ -346,8 +347,7 @@ function readToken(reply) {
 function readErrorBody(reply) {
   try {
     const body = readObject(reply);
-    if (typeof body.code !== "string" || !/^\w{1,64}$/.test(body.code)) return null;
-    return body;
+    return isText(body.code) ? { ...body, code: cleanText(body.code).slice(0, 64) } : null;
   } catch {
     return null;
   }
@@ -552,8 +552,8 @@ const decodeHex = (text) =>
 async function readLicenseByCode(text, vendorKeys) {
   const bundle = text.length > MAX_BUNDLE_LENGTH ? null : parseStrictObject(text);
   const names = ["policy", "confirmation_code", "license_key", "appliance_id", "hardware_prefix"];
-  const isText = (name) => typeof bundle[name] === "string";
-  if (!bundle || ![...names, "nonce", "initialization_code"].every(isText))
+  const isString = (name) => typeof bundle[name] === "string";
+  if (!bundle || ![...names, "nonce", "initialization_code"].every(isString))
     throw malformedLicense();
   const { kind, license_key, appliance_id, hardware_prefix, nonce, appliance_jwk } = bundle;
   const isHex = [hardware_prefix, nonce].every((value) => /^[0-9a-f]{10}$/.test(value));
@@ -849,6 +849,7 @@ class Engine {
   #calls = new Set();
   #waiting = new Set();
   #timer = null;
+  /** @type {Promise<void> | null} */
   #closing = null;
 
   constructor(options) {
@@ -945,7 +946,7 @@ class Engine {
     }
   }
 
-  #makeUnavailable(failures, started, key = null) {
+  #makeUnavailable(failures, started, key) {
     const reasons = [...failures].map(([{ url }, { message }]) => `${url}: ${cleanText(message)}`);
     const replies = [...failures.values()].filter(({ code }) => typeof code === "string");
     const others = [...failures.values()].filter(({ isOtherAppliance }) => isOtherAppliance);
@@ -959,8 +960,7 @@ class Engine {
     }
     const seconds = Math.round((performance.now() - started) / 1000);
     const hint = "Check that the license server runs and that this machine can reach it.";
-    const repeat =
-      key === null ? "" : ` The call may have been counted: repeat it with the key ${key}.`;
+    const repeat = key ? ` The call may have been counted: repeat it with the key ${key}.` : "";
     const { code = "unreachable", status, requestId } = replies.at(-1) ?? {};
     return new Unavailable(
       `no license server gave a final answer in ${seconds} s: ${list}. ${hint}${repeat}`,
@@ -1411,13 +1411,13 @@ class Engine {
     }
   }
 
-  close() {
+  async close() {
     this.isClosed = true;
-    this.#closing ??= this.#close();
-    return this.#closing;
+    this.#closing ??= this.#finish();
+    await this.#closing;
   }
 
-  async #close() {
+  async #finish() {
     for (const controller of this.#waiting) controller.abort(closedError());
     while (this.#calls.size > 0) await Promise.allSettled(this.#calls);
     await this.releaseAll();
@@ -1528,7 +1528,6 @@ function requireArgument(isValid, message) {
   if (!isValid) throw invalid(message);
 }
 
-const isText = (value) => typeof value === "string" && value !== "";
 const isSeconds = (value) => typeof value === "number" && value >= 0 && Number.isFinite(value);
 
 function readClientOptions(urls, product, options) {
