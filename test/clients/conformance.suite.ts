@@ -28,8 +28,8 @@ for (const client of selectedClients) {
     for (const [index, scenario] of SCENARIOS.entries()) {
       if (scenario.clients?.includes(client) === false) continue;
       test(scenario.title, async () => {
-        const product = new ProductOnServer(serverUrl, productOf(client, index));
-        await runScenario(scenario, client, product);
+        const { product = productOf(client, index) } = scenario;
+        await runScenario(scenario, client, new ProductOnServer(serverUrl, product));
       });
     }
   });

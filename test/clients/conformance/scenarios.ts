@@ -1,4 +1,5 @@
 // All scenarios that every client must pass. Those that take longest come first.
+import { accessScenarios } from "./access.ts";
 import { argumentScenarios } from "./arguments.ts";
 import { borrowingScenarios } from "./borrowing.ts";
 import { countingScenarios } from "./counting.ts";
@@ -9,17 +10,20 @@ import { featureScenarios } from "./features.ts";
 import { heartbeatScenarios } from "./heartbeats.ts";
 import { replyScenarios } from "./replies.ts";
 import { slotScenarios } from "./slots.ts";
+import { stressScenarios } from "./stress.ts";
 import { waitingScenarios } from "./waiting.ts";
 import type { Scenario } from "./world.ts";
 
 export const SCENARIOS: readonly Scenario[] = [
   ...countingScenarios,
+  ...stressScenarios,
   ...heartbeatScenarios,
   ...failoverScenarios,
   ...replyScenarios,
   ...waitingScenarios,
   ...featureScenarios,
   ...endingScenarios,
+  ...accessScenarios,
   ...borrowingScenarios,
   ...errorScenarios,
   ...slotScenarios,

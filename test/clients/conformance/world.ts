@@ -21,6 +21,8 @@ export interface Scenario {
   readonly title: string;
   /** How the scenario's license differs from the usual one. */
   readonly terms?: Partial<Terms>;
+  /** The product at a server that the scenario starts itself; absent: one of its own. */
+  readonly product?: string;
   /** Clients for which the scenario makes sense; absent: all. */
   readonly clients?: readonly ClientName[];
   readonly run: (world: World) => Promise<void>;

@@ -1,0 +1,221 @@
+// Scenarios: servers that require a login, TLS or a client certificate.
+import { expect } from "bun:test";
+import { join } from "node:path";
+import { runBinary, type ServerProcess } from "../../support/binary.ts";
+import { PASSWORD } from "../../support/running-site.ts";
+import type { ClientOptions } from "./protocol.ts";
+import { makeSiteFolder, serveFolder } from "./site.ts";
+import type { Scenario, World } from "./world.ts";
+
+interface AccessServers {
+  /** With `client_auth = "login"`, over plain HTTP and TLS. */
+  readonly login: { readonly url: string; readonly tlsUrl: string; readonly ca: string };
+  /** With `client_auth = "mtls"`. */
+  readonly mtls: { readonly tlsUrl: string; readonly ca: string; readonly certificate: string };
+}
+
+const ACCESS_PRODUCT = "ACCESS";
+
+/** Many slots, because the scenarios of all clients share them. */
+const PRODUCTS = { [ACCESS_PRODUCT]: { slots: 1_000 } };
+
+async function run(folder: string, args: readonly string[], input = ""): Promise<void> {
+  const { code, stderr } = await runBinary([...args, "--data", folder], input);
+  if (code !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
+}
+
+const findTlsUrl = ({ output }: ServerProcess): string =>
+  /https:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0] ?? "";
+
+const TLS = ["--listen-tls", "127.0.0.1:0"];
+
+async function startLoginServer(): Promise<AccessServers["login"]> {
+  const folder = await makeSiteFolder(PRODUCTS);
+  await run(folder, ["tls", "init", "--names", "localhost"]);
+  await run(folder, ["admin", "user", "add", "ada", "--role", "user"], `${PASSWORD}\n`);
+  const server = await serveFolder(folder, ...TLS, "--client-auth", "login");
+  const { origin } = new URL(/http:\/\/[^\s,]+/.exec(server.output)?.[0] ?? "");
+  return { url: origin, tlsUrl: findTlsUrl(server), ca: join(folder, "tls", "ca.pem") };
+}
+
+async function startMtlsServer(): Promise<AccessServers["mtls"]> {
+  const folder = await makeSiteFolder(PRODUCTS);
+  await run(folder, ["tls", "init", "--names", "localhost"]);
+  const certificate = join(folder, "..", "ws-17.pem");
+  await run(folder, ["tls", "client", "--name", "ws-17", "--out", certificate]);
+  const ca = join(folder, "tls", "ca.pem");
+  const server = await serveFolder(folder, ...TLS, "--client-auth", "mtls", "--client-ca", ca);
+  return { tlsUrl: findTlsUrl(server), ca, certificate };
+}
+
+let started: Promise<AccessServers> | null = null;
+
+/** The servers are started once, by the first scenario that needs them. */
+function startServers(): Promise<AccessServers> {
+  started ??= (async () => {
+    const [login, mtls] = await Promise.all([startLoginServer(), startMtlsServer()]);
+    return { login, mtls };
+  })();
+  return started;
+}
+
+const LOGIN = { name: "ada", password: PASSWORD };
+
+/** Names of a login may have an instance after `#`. */
+const userOf = (world: World): string => `ada#${world.client}-${(lastUser += 1)}`;
+let lastUser = 0;
+
+async function expectSlot(
+  world: World,
+  urls: string | readonly string[],
+  options: ClientOptions,
+): Promise<void> {
+  const client = await world.connect(urls, options);
+  const slot = await client.acquire(userOf(world));
+  expect([await slot.isHeld(), await slot.release()]).toEqual([true, true]);
+}
+
+const EXPIRED = {
+  status: 401,
+  headers: { "www-authenticate": "Bearer" },
+  body: { status: 401, code: "unauthorized", message: "the token has expired" },
+};
+
+const SCENARIOS: readonly Scenario[] = [
+  {
+    title: "logs in once for many calls",
+    async run(world) {
+      const proxy = await world.openProxy((await startServers()).login.url);
+      const client = await world.connect(proxy.url, { login: LOGIN });
+      const slot = await client.acquire(userOf(world));
+      await client.consume();
+      expect(await slot.release()).toBe(true);
+      expect(proxy.count("auth")).toBe(1);
+      const [auth, register] = proxy.requests;
+      expect(auth?.headers["authorization"]).toStartWith("Basic ");
+      expect(register?.headers["authorization"]).toStartWith("Bearer ");
+      expect(proxy.requests.map(({ path }) => path)).not.toContain(PASSWORD);
+    },
+  },
+  {
+    title: "logs in again when its token has expired",
+    async run(world) {
+      const proxy = await world.openProxy((await startServers()).login.url);
+      const client = await world.connect(proxy.url, { login: LOGIN });
+      await client.consume();
+      proxy.answer("register", EXPIRED, 1);
+      expect(await (await client.acquire(userOf(world))).isHeld()).toBe(true);
+      expect(proxy.count("auth")).toBe(2);
+    },
+  },
+  {
+    title: "is refused after one new login if the server accepts no token",
+    async run(world) {
+      const proxy = await world.openProxy((await startServers()).login.url);
+      const client = await world.connect(proxy.url, { login: LOGIN });
+      await client.consume();
+      proxy.answer("register", EXPIRED);
+      const error = await client.acquireError(userOf(world));
+      expect(error).toMatchObject({ kind: "AccessDenied", code: "unauthorized", status: 401 });
+      expect([proxy.count("auth"), proxy.count("register")]).toEqual([2, 2]);
+    },
+  },
+  {
+    title: "keeps its slot over an expired token",
+    async run(world) {
+      const proxy = await world.openProxy((await startServers()).login.url);
+      proxy.shortenTimeout(6);
+      const client = await world.connect(proxy.url, { login: LOGIN });
+      const slot = await client.acquire(userOf(world));
+      proxy.answer("register", EXPIRED, 1);
+      await proxy.waitForCount("auth", 2);
+      await proxy.waitForCount("register", 4);
+      expect(await slot.isHeld()).toBe(true);
+      expect(client.driver.events).toEqual([]);
+    },
+  },
+  {
+    title: "a login that cannot be reached is repeated",
+    async run(world) {
+      const proxy = await world.openProxy((await startServers()).login.url);
+      proxy.fail("auth", { kind: "cut before" }, 1);
+      proxy.fail("auth", { kind: "cut body" }, 1);
+      const client = await world.connect(proxy.url, { login: LOGIN });
+      expect(await (await client.acquire(userOf(world))).isHeld()).toBe(true);
+    },
+  },
+  {
+    title: "is denied with a wrong password, and shows it in no message",
+    async run(world) {
+      const { login } = await startServers();
+      // Answered by the proxy: the server stops answering after too many wrong passwords.
+      const proxy = await world.openProxy(login.url);
+      const body = { status: 401, code: "unauthorized", message: "wrong name or password" };
+      proxy.answer("auth", { status: 401, headers: { "www-authenticate": "Basic" }, body });
+      const password = "hunter2-is-secret";
+      const client = await world.connect(proxy.url, { login: { name: "ada", password } });
+      const error = await client.acquireError(userOf(world));
+      expect(error).toMatchObject({ kind: "AccessDenied", code: "unauthorized" });
+      expect(error.message).not.toContain(password);
+      expect(client.driver.stderr).toBe("");
+    },
+  },
+  {
+    title: "is denied without a login, and for another user",
+    async run(world) {
+      const { login } = await startServers();
+      const without = await world.connect(login.url);
+      const error = await without.acquireError(userOf(world));
+      expect(error).toMatchObject({ kind: "AccessDenied", code: "unauthorized" });
+      const client = await world.connect(login.url, { login: LOGIN });
+      expect(await client.acquireError("bob")).toMatchObject({
+        kind: "AccessDenied",
+        code: "forbidden",
+      });
+    },
+  },
+  {
+    title: "trusts the CA that is given",
+    async run(world) {
+      const { tlsUrl, ca } = (await startServers()).login;
+      await expectSlot(world, tlsUrl, { ca, login: LOGIN });
+      await expectSlot(world, tlsUrl.replace("127.0.0.1", "localhost"), { ca, login: LOGIN });
+    },
+  },
+  {
+    title: "refuses a server whose certificate another CA signed, and sends it nothing",
+    async run(world) {
+      const { login, mtls } = await startServers();
+      for (const options of [{ ca: mtls.ca }, {}]) {
+        const client = await world.connectForOneRound(login.tlsUrl, { ...options, login: LOGIN });
+        const error = await client.acquireError(userOf(world));
+        expect(error).toMatchObject({ kind: "Unavailable", code: "unreachable" });
+        expect(error.message).toMatch(/certificate|issuer|CA/i);
+      }
+    },
+  },
+  {
+    title: "refuses a certificate for another host name",
+    async run(world) {
+      const { tlsUrl, ca } = (await startServers()).login;
+      // Also an address of this machine, but not one of the certificate.
+      const url = tlsUrl.replace("127.0.0.1", "127.0.0.2");
+      const client = await world.connectForOneRound(url, { ca, login: LOGIN });
+      expect(await client.acquireError(userOf(world))).toMatchObject({ kind: "Unavailable" });
+    },
+  },
+  {
+    title: "shows its client certificate",
+    async run(world) {
+      const { tlsUrl, ca, certificate } = (await startServers()).mtls;
+      await expectSlot(world, tlsUrl, { ca, certificate });
+      const without = await world.connectForOneRound(tlsUrl, { ca });
+      expect(await without.acquireError(userOf(world))).toMatchObject({ kind: "Unavailable" });
+    },
+  },
+];
+
+export const accessScenarios = SCENARIOS.map((scenario) => ({
+  ...scenario,
+  product: ACCESS_PRODUCT,
+}));
