@@ -98,7 +98,13 @@ function wrongFields(
 ): (readonly [string, () => void])[] {
   let current: Fields = {};
   proxy.rewriteFields(operation, (fields) => ({ ...fields, ...current }));
-  return wrong.map((fields) => [JSON.stringify(fields), () => void (current = fields)] as const);
+  return wrong.map((fields) => [
+    JSON.stringify(fields),
+    () => {
+      proxy.heal();
+      current = fields;
+    },
+  ]);
 }
 
 const asFaults = (
@@ -106,9 +112,14 @@ const asFaults = (
   operation: string,
   faults: Readonly<Record<string, Fault>>,
 ): (readonly [string, () => void])[] =>
-  Object.entries(faults).map(
-    ([name, fault]) => [name, () => proxy.fail(operation, fault, 1)] as const,
-  );
+  Object.entries(faults).map(([name, fault]) => [
+    name,
+    () => {
+      proxy.heal();
+      // Without an end: the client may repeat the call.
+      proxy.fail(operation, fault);
+    },
+  ]);
 
 const faultsOfBodies = (): Record<string, Fault> =>
   Object.fromEntries(

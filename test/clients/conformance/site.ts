@@ -152,12 +152,10 @@ export class ProductOnServer {
 
   /** The slot of a user as the operator sees it; null: the user has none. */
   async registration(user: string): Promise<RegistrationReply | null> {
-    const response = await fetch(`${this.url}/api/admin/v1/registrations`);
-    const { registrations } = (await response.json()) as {
-      registrations: (RegistrationReply & { product: string })[];
-    };
-    const own = registrations.filter(({ product }) => product === this.product);
-    return own.find((each) => each.user === user) ?? null;
+    const query = `product=${this.product}`;
+    const response = await fetch(`${this.url}/api/admin/v1/registrations?${query}`);
+    const registrations = (await response.json()) as RegistrationReply[];
+    return registrations.find((each) => each.user === user) ?? null;
   }
 
   /** How many users wait for a slot. */

@@ -29,7 +29,7 @@ export interface Scenario {
 }
 
 /** Without pauses, a test of a call that fails takes only as long as one round. */
-const ONE_ROUND = { retry_for: 0.01 };
+const ONE_ROUND = { retry_for: 0.001 };
 
 export class World {
   readonly client: ClientName;
