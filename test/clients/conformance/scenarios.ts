@@ -9,6 +9,7 @@ import { failoverScenarios } from "./failover.ts";
 import { featureScenarios } from "./features.ts";
 import { heartbeatScenarios } from "./heartbeats.ts";
 import { replyScenarios } from "./replies.ts";
+import { restartScenarios } from "./restarts.ts";
 import { slotScenarios } from "./slots.ts";
 import { stressScenarios } from "./stress.ts";
 import { waitingScenarios } from "./waiting.ts";
@@ -17,6 +18,7 @@ import type { Scenario } from "./world.ts";
 export const SCENARIOS: readonly Scenario[] = [
   ...countingScenarios,
   ...stressScenarios,
+  ...restartScenarios,
   ...heartbeatScenarios,
   ...failoverScenarios,
   ...replyScenarios,

@@ -94,7 +94,7 @@ interface RegistrationReply {
   readonly user: string;
   readonly registered_at: string;
   readonly expires_at: string;
-  readonly is_borrowed: boolean;
+  readonly borrowed_until: string | null;
 }
 
 /** What the server knows about one product, asked without the proxy. */

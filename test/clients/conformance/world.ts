@@ -32,11 +32,11 @@ export interface Scenario {
 const ONE_ROUND = { retry_for: 0.001 };
 
 export class World {
-  readonly client: ClientName;
+  readonly client: ClientName | "run";
   readonly server: ProductOnServer;
   readonly #cleanups: (() => unknown)[] = [];
 
-  constructor(client: ClientName, server: ProductOnServer) {
+  constructor(client: ClientName | "run", server: ProductOnServer) {
     this.client = client;
     this.server = server;
   }
@@ -54,6 +54,7 @@ export class World {
 
   /** A driver of the client, as a new process. */
   startDriver(env: Readonly<Record<string, string>> = {}): Driver {
+    if (this.client === "run") throw new Error("berth run has no driver");
     const driver = new Driver(prepareDriver(this.client), env);
     this.atEnd(() => driver.kill());
     return driver;
@@ -207,7 +208,7 @@ export class TestFeature {
 /** Runs a scenario for one client, and ends what it started. */
 export async function runScenario(
   scenario: Scenario,
-  client: ClientName,
+  client: ClientName | "run",
   server: ProductOnServer,
 ): Promise<void> {
   const world = new World(client, server);
