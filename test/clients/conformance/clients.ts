@@ -91,7 +91,7 @@ function prepareC(): readonly string[] {
 }
 
 /** Compiles C sources with `berth.h`; throws the compiler's messages. */
-export function compileC(
+function compileC(
   sources: readonly string[],
   program: string,
   flags: readonly string[] = C_FLAGS,

@@ -17,7 +17,7 @@ const CUTS: readonly Fault[] = [
 ];
 
 /** Faults for one of twelve requests. */
-export function chooseCuts(random: SeededRandom): () => Fault | null {
+function chooseCuts(random: SeededRandom): () => Fault | null {
   return () => (random.intBelow(12) === 0 ? random.pick(CUTS) : null);
 }
 

@@ -259,7 +259,7 @@ function waitForEnd(gone: AbortSignal): Promise<void> {
 }
 
 /** The ID of the appliance that a server is. */
-export async function readAppliance(url: string): Promise<string> {
+async function readAppliance(url: string): Promise<string> {
   const response = await fetch(`${new URL(url).origin}/api/v4/health`);
   return response.headers.get("berth-appliance") ?? "";
 }
