@@ -104,7 +104,7 @@ describe("the plan of .ci/run", () => {
     expect(suites.filter((script) => !used.has(script))).toEqual([]);
   });
 
-  test.each(["faults", "attacks", "browser"])("runs every suite of test:%s", (kind) => {
+  test.each(["faults", "attacks", "browser", "clients"])("runs every suite of test:%s", (kind) => {
     const text = readFileSync(join(repositoryRoot, "test", kind, "run.ts"), "utf8");
     const [, everyRun = ""] = /everyRun: \[([^\]]*)\]/.exec(text) ?? [];
     const suites = [...everyRun.matchAll(/"([^"]+)"/g)].map(([, name = ""]) => name);

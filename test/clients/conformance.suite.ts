@@ -28,30 +28,25 @@ const GROUPS: readonly Group[] = [
   ...(isSelected("run") ? [{ client: "run" as const, scenarios: wrapperScenarios }] : []),
 ];
 
-/** A product of its own for each scenario of each client. */
-const productOf = ({ client }: Group, index: number): string => `${client}-${index}`;
+/** A product of its own for each scenario. */
+const productOf = (index: number): string => `product-${index}`;
 
-let serverUrl = "";
+const productsOf = (scenarios: readonly Scenario[]) =>
+  Object.fromEntries(scenarios.map(({ terms = {} }, index) => [productOf(index), terms]));
 
-beforeAll(async () => {
-  const products = GROUPS.flatMap((group) =>
-    group.scenarios.map(({ terms = {} }, index) => [productOf(group, index), terms] as const),
-  );
-  serverUrl = (await serveFolder(await makeSiteFolder(Object.fromEntries(products)))).url;
-});
-
-for (const group of GROUPS) {
-  const { client, scenarios } = group;
-
+for (const { client, scenarios } of GROUPS) {
   // Side by side: most of a scenario is waiting.
   describe.concurrent(client, () => {
-    beforeAll(() => {
+    let serverUrl = "";
+
+    beforeAll(async () => {
       if (client !== "run") prepareDriver(client);
+      serverUrl = (await serveFolder(await makeSiteFolder(productsOf(scenarios)))).url;
     });
 
     for (const [index, scenario] of scenarios.entries()) {
       test(scenario.title, async () => {
-        const { product = productOf(group, index) } = scenario;
+        const { product = productOf(index) } = scenario;
         await runScenario(scenario, client, new ProductOnServer(serverUrl, product));
       });
     }
