@@ -130,7 +130,7 @@ if (isSelected("c")) {
       test(`is used by many threads with ${name}, without a finding`, async () => {
         const product = nextProduct();
         const command = build(buildSource("stress.c"));
-        const rounds = prefix.length > 0 ? "5" : "20";
+        const rounds = prefix.length > 0 ? "8" : "60";
         const child = Bun.spawn([...command, product.url, product.product, rounds], {
           stdout: "pipe",
           stderr: "pipe",

@@ -40,11 +40,11 @@ export interface LeaseCase {
   readonly certainSeconds?: number;
   /** The example in the guide reads a text less strictly, or does not read a spelling. */
   readonly differsFromExample?: true;
-  /** A string in C ends at a NUL character. */
-  readonly hasNul?: true;
+  /** A string in C ends at a NUL character, and cannot contain half of a UTF-16 pair. */
+  readonly isImpossibleInC?: true;
 }
 
-type Options = Pick<LeaseCase, "certainSeconds" | "differsFromExample" | "hasNul">;
+type Options = Pick<LeaseCase, "certainSeconds" | "differsFromExample" | "isImpossibleInC">;
 type Make = LeaseCase["make"];
 
 export const accepts = (title: string, make: Make, options: Options = {}): LeaseCase => ({
