@@ -6,6 +6,7 @@ import { backupJobCommand } from "./commands/backup-job.ts";
 import { backupCommands } from "./commands/backup.ts";
 import { checkCommand } from "./commands/check.ts";
 import { checkpointCommand } from "./commands/checkpoint.ts";
+import { clientCommand } from "./commands/client.ts";
 import { clockCommands } from "./commands/clock.ts";
 import { configCommands } from "./commands/config.ts";
 import { demoCommand } from "./commands/demo.ts";
@@ -110,6 +111,7 @@ export const commandGroups: readonly CommandGroup[] = [
       ...configCommands,
       versionCommand,
       noticesCommand,
+      clientCommand,
       ...qrCommands,
       ...shellCommands(() => commands),
       checkpointCommand,

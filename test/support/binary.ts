@@ -40,7 +40,7 @@ function newestSource(): number {
   const sources = [join(root, "package.json"), join(root, "bun.lock")];
   for (const folder of ["src", "build"]) {
     for (const name of readdirSync(join(root, folder), { recursive: true })) {
-      if (/\.(?:tsx?|css|html|md|svg)$/.test(String(name)))
+      if (/\.(?:tsx?|m?js|py|[ch]|css|html|md|svg)$/.test(String(name)))
         sources.push(join(root, folder, String(name)));
     }
   }

@@ -180,6 +180,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "config reset": [...SITE, "json"],
   version: ["json"],
   notices: ["json"],
+  client: ["example", "json"],
   qr: ["svg", "json"],
   "qr join": ["out", "json"],
 };

@@ -1,0 +1,91 @@
+// An application that needs a license: how a vendor integrates berth.js.
+//
+//   node app.mjs SERVERS USER VENDOR_KEY          hold a slot, use a feature, count
+//   node app.mjs SERVERS USER VENDOR_KEY trip     borrow the slot for a week, to work offline
+//   node app.mjs SERVERS USER VENDOR_KEY back     return the borrowed slot
+//
+// SERVERS are the URLs of the license server, separated by commas: two for a pair. VENDOR_KEY is
+// the vendor's public key, 43 characters; a real application has it in its sources.
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import process from "node:process";
+import { BerthError, Client, LeaseRefused, NoFreeSlot } from "./berth.js";
+
+const PRODUCT = "DEMO";
+const LEASE_FILE = "lease.jwt";
+const LICENSE_FILE = "license.jwt";
+const WEEK = 7 * 86_400_000;
+
+/** The saved lease, if it still allows to work; it is checked without a server. */
+async function readTrip(client) {
+  if (!existsSync(LEASE_FILE) || !existsSync(LICENSE_FILE)) return null;
+  try {
+    return await client.verify(
+      readFileSync(LEASE_FILE, "utf8"),
+      readFileSync(LICENSE_FILE, "utf8"),
+    );
+  } catch (error) {
+    if (!(error instanceof LeaseRefused)) throw error;
+    console.log(`the saved lease cannot be used: ${error.message}`);
+    return null;
+  }
+}
+
+/** The borrow outlives this process: what proves it is saved beside the application. */
+async function beginTrip(client, user) {
+  const until = new Date(Date.now() + WEEK).toISOString();
+  const { borrowedUntil, lease, license } = await client.borrow(user, { until });
+  writeFileSync(LEASE_FILE, lease);
+  writeFileSync(LICENSE_FILE, license);
+  console.log(`borrowed until ${borrowedUntil}`);
+}
+
+async function endTrip(client, user) {
+  await client.release(user);
+  for (const path of [LEASE_FILE, LICENSE_FILE]) rmSync(path, { force: true });
+  console.log("returned");
+}
+
+/** Heartbeats keep the slot in the background. */
+async function work(client, user) {
+  const slot = await client.acquire(user, {
+    wait: 60,
+    onWait: (position, length) => console.log(`waiting: place ${position} of ${length}`),
+    // A real application lets the user save the work.
+    onLoss: (lost, error) => console.error(`the license of ${lost.user} is lost: ${error.message}`),
+  });
+  try {
+    console.log(`license ${slot.licenseId} until ${slot.expiresAt}`);
+    const feature = await slot.acquireFeature("RENDER");
+    console.log("rendering");
+    await feature.release();
+    const pages = await client.consume(3, { user });
+    console.log(`${pages.total} of ${pages.maximum} pages are counted`);
+    const exports = await client.consume(1, { feature: "EXPORT", user });
+    console.log(`${exports.total} of ${exports.maximum} exports are counted`);
+    // Before each long step: a lost license is not used any more.
+    return slot.isHeld ? 0 : 1;
+  } finally {
+    await slot.release();
+  }
+}
+
+async function main([servers, user, vendorKey, command]) {
+  const client = new Client(servers.split(","), PRODUCT, { vendorKeys: [vendorKey] });
+  try {
+    const trip = await readTrip(client);
+    if (command === "trip") await beginTrip(client, user);
+    else if (command === "back") await endTrip(client, user);
+    else if (trip === null) return await work(client, user);
+    else console.log(`offline as ${trip.user} until ${trip.expiresAt}`);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof BerthError)) throw error;
+    const reason = error instanceof NoFreeSlot ? "no license is free: " : "";
+    console.error(`${reason}${error.message} (${error.code}, ${error.requestId})`);
+    return 1;
+  } finally {
+    await client.close();
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,94 @@
+"""An application that needs a license: how a vendor integrates berth.py.
+
+    python3 app.py SERVERS USER VENDOR_KEY          hold a slot, use a feature, count
+    python3 app.py SERVERS USER VENDOR_KEY trip     borrow the slot for a week, to work offline
+    python3 app.py SERVERS USER VENDOR_KEY back     return the borrowed slot
+
+SERVERS are the URLs of the license server, separated by commas: two for a pair. VENDOR_KEY is the
+vendor's public key, 43 characters; a real application has it in its sources.
+"""
+
+import datetime
+import os
+import sys
+
+import berth
+
+PRODUCT = "DEMO"
+LEASE_FILE = "lease.jwt"
+LICENSE_FILE = "license.jwt"
+
+
+def read_trip(client):
+    """The saved lease, if it still allows to work; it is checked without a server."""
+    try:
+        with open(LEASE_FILE) as lease, open(LICENSE_FILE) as license_file:
+            return client.verify(lease.read(), license_file.read())
+    except FileNotFoundError:
+        return None
+    except berth.LeaseRefused as error:
+        print(f"the saved lease cannot be used: {error.message}")
+        return None
+
+
+def begin_trip(client, user):
+    """The borrow outlives this process: what proves it is saved beside the application."""
+    until = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=7)
+    borrow = client.borrow(user, until.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    with open(LEASE_FILE, "w") as lease, open(LICENSE_FILE, "w") as license_file:
+        lease.write(borrow.lease)
+        license_file.write(borrow.license)
+    print(f"borrowed until {borrow.borrowed_until}")
+
+
+def end_trip(client, user):
+    client.release(user)
+    for path in (LEASE_FILE, LICENSE_FILE):
+        if os.path.exists(path):
+            os.remove(path)
+    print("returned")
+
+
+def report_loss(slot, error):
+    """Called on another thread. A real application lets the user save the work."""
+    print(f"the license of {slot.user} is lost: {error.message}", file=sys.stderr)
+
+
+def work(client, user):
+    """Heartbeats keep the slot in the background; the end of each `with` releases what it took."""
+    show_place = lambda position, length: print(f"waiting: place {position} of {length}")
+    with client.acquire(user, wait=60, on_wait=show_place, on_loss=report_loss) as slot:
+        print(f"license {slot.license_id} until {slot.expires_at}")
+        with slot.acquire_feature("RENDER"):
+            print("rendering")
+        pages = client.consume(3, user=user)
+        print(f"{pages.total} of {pages.maximum} pages are counted")
+        exports = client.consume(1, feature="EXPORT", user=user)
+        print(f"{exports.total} of {exports.maximum} exports are counted")
+        # Before each long step: a lost license is not used any more.
+        return 0 if slot.is_held else 1
+
+
+def main(servers, user, vendor_key, command="work"):
+    with berth.Client(servers.split(","), PRODUCT, vendor_keys=[vendor_key]) as client:
+        try:
+            trip = read_trip(client)
+            if command == "trip":
+                begin_trip(client, user)
+            elif command == "back":
+                end_trip(client, user)
+            elif trip is not None:
+                print(f"offline as {trip.user} until {trip.expires_at}")
+            else:
+                return work(client, user)
+        except berth.NoFreeSlot as error:
+            print(f"no license is free: {error.message}", file=sys.stderr)
+            return 1
+        except berth.BerthError as error:
+            print(f"{error.message} ({error.code}, {error.request_id})", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
