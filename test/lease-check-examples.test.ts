@@ -73,6 +73,10 @@ test("the documented lease check of a license by code accepts its lease and noth
 
   const given = { lease, bundle, vendorKey: vendorKeyIn(folder), product: "DEMO", nonce };
   expect((await check(given)).sub).toBe("ada");
+  const mistyped = bundle.confirmation_code.replaceAll("0", "o").replaceAll("1", "L");
+  expect((await check({ ...given, bundle: { ...bundle, confirmation_code: mistyped } })).sub).toBe(
+    "ada",
+  );
   const other = bundle.confirmation_code.startsWith("A") ? "B" : "A";
   const misread = other + bundle.confirmation_code.slice(1);
   for (const wrong of [
