@@ -51,6 +51,7 @@ describe("the plan of .ci/run", () => {
   test.each([
     ["a document", ["README.md", "src/cli/README.md"], ALL],
     ["a command", ["src/cli/commands/status.ts"], ALL],
+    ["a client", ["src/clients/berth.py"], ALL],
     ["the page", ["src/web/page.tsx"], without(ALL, OTHER_SITES, PAGE)],
     ["a rule", ["src/domain/slots/register.ts"], without(ALL, PAGE, DESK)],
     ["a test of a rule", ["test/domain/slots/register.test.ts"], ALL],

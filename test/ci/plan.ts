@@ -32,7 +32,7 @@ const OTHER_OPERATIONS = new RegExp(`^src/operations/(?!${FOLDER_OPERATIONS})`);
 /** Sources that do not decide what is written to the disk, or when. */
 const NOT_PERSISTENCE = [
   ...NO_SOURCES,
-  /^src\/(?:desk|domain|faults|http|license|rules|usage|web)\//,
+  /^src\/(?:clients|desk|domain|faults|http|license|rules|usage|web)\//,
   OTHER_OPERATIONS,
   /^src\/cli\/(?!serve\/|maintenance\/)/,
   /^test\/(?:build|systemd)\//,
@@ -41,7 +41,7 @@ const NOT_PERSISTENCE = [
 /** Sources that do not decide how the service is installed, upgraded and started. */
 const NOT_SERVICE = [
   ...NO_SOURCES,
-  /^src\/(?:desk|domain|faults|http|license|rules|usage|web)\//,
+  /^src\/(?:clients|desk|domain|faults|http|license|rules|usage|web)\//,
   OTHER_OPERATIONS,
   /^src\/cli\/(?!serve\/|service\/|frame\/)/,
   /^test\/(?:build|faults|model|operations|store)\//,
@@ -50,7 +50,7 @@ const NOT_SERVICE = [
 /** Sources that are the same for every target. */
 const NOT_TARGETS = [
   ...NO_SOURCES,
-  /^src\/(?:desk|domain|faults|http|license|operations|rules|store|usage|web)\//,
+  /^src\/(?:clients|desk|domain|faults|http|license|operations|rules|store|usage|web)\//,
   /^src\/cli\/(?!service\/)/,
   /^test\/(?:faults|model|operations|store|systemd)\//,
 ];
@@ -58,7 +58,7 @@ const NOT_TARGETS = [
 /** Sources that do not decide how a request is read and refused. */
 const NOT_REQUESTS = [
   ...DOCUMENTS,
-  /^src\/(?:desk|domain|rules|store|usage|web)\//,
+  /^src\/(?:clients|desk|domain|rules|store|usage|web)\//,
   /^src\/cli\/(?!serve\/)/,
   /^test\/(?!ci\/|support\/|attacks\/)/,
 ];
@@ -66,7 +66,7 @@ const NOT_REQUESTS = [
 /** Sources that do not decide what a page of another site can reach. */
 const NOT_BROWSER_ACCESS = [
   ...DOCUMENTS,
-  /^src\/(?:desk|domain|faults|license|rules|store|usage)\//,
+  /^src\/(?:clients|desk|domain|faults|license|rules|store|usage)\//,
   OTHER_OPERATIONS,
   /^src\/cli\/(?!serve\/)/,
   /^test\/(?!ci\/|support\/|browser\/)/,
@@ -75,7 +75,7 @@ const NOT_BROWSER_ACCESS = [
 /** Sources that neither the page nor the replies it gets contain. */
 const NOT_PAGE = [
   ...DOCUMENTS,
-  /^src\/desk\//,
+  /^src\/(?:clients|desk)\//,
   /^src\/cli\/(?!serve\/)/,
   /^test\/(?!ci\/|support\/|browser\/)/,
 ];
@@ -83,7 +83,7 @@ const NOT_PAGE = [
 /** Sources that the vendor's desk does not contain. */
 const NOT_DESK = [
   ...DOCUMENTS,
-  /^src\/(?:cli|http|operations|rules|store|usage|web)\//,
+  /^src\/(?:cli|clients|http|operations|rules|store|usage|web)\//,
   /^test\/(?!ci\/|support\/|desk\/)/,
 ];
 
@@ -129,12 +129,13 @@ export const JOBS: readonly Job[] = [
   suite("clients", "conformance-leases", 40),
   suite("clients", "conformance-builds", 150),
   suite("clients", "conformance-browser", 40),
+  suite("clients", "examples", 45),
   suite("clients", "typescript", 15),
   suite("clients", "python", 25),
   suite("clients", "go", 25),
   suite("clients", "prometheus", 10),
   suite("clients", "schedulers", 20),
-  script("pair", 430),
+  script("pair", 480),
   suite("browser", "other-sites", 120, { unaffectedBy: NOT_BROWSER_ACCESS }),
   suite("browser", "page-layout", 180, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-tasks", 40, { unaffectedBy: NOT_PAGE }),

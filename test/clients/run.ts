@@ -9,6 +9,7 @@ await runSuites({
     "conformance-leases",
     "conformance-builds",
     "conformance-browser",
+    "examples",
     "typescript",
     "python",
     "go",

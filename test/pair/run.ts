@@ -20,5 +20,6 @@ await runSuites({
     "membership",
     "licenses",
     "insight",
+    "clients",
   ],
 });

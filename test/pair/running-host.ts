@@ -1,5 +1,6 @@
 // Two hosts of a pair as servers of the executable, each with an address that clients know.
 import { join } from "node:path";
+import type { Terms } from "../../src/domain/licenses/terms.ts";
 import { runBinary, startBinary, type ServerProcess } from "../support/binary.ts";
 import { atEnd, makeTempFolder } from "../support/suite-harness.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -71,17 +72,18 @@ export class RunningHost {
   }
 }
 
-/** The first one leads. */
-export async function startPair({
-  url,
-}: Pick<PostgresCluster, "url">): Promise<[RunningHost, RunningHost]> {
+/** The first one leads. The license has five slots, unless its terms say something else. */
+export async function startPair(
+  { url }: Pick<PostgresCluster, "url">,
+  terms: Partial<Terms> = {},
+): Promise<[RunningHost, RunningHost]> {
   const [alpha, beta] = [new RunningHost("alpha", url), new RunningHost("beta", url)];
   await formPair({
     folders: [alpha.folder, beta.folder],
     names: [alpha.name, beta.name],
     identity: IDENTITY,
     databaseUrl: url,
-    terms: { product: "CAD", slots: 5 },
+    terms: { product: "CAD", slots: 5, ...terms },
   });
   await alpha.start();
   await alpha.waitUntilLeading();

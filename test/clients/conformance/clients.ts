@@ -26,7 +26,7 @@ export const isSelected = (name: ClientName | "run"): boolean => {
 export const selectedClients: readonly ClientName[] = CLIENT_NAMES.filter(isSelected);
 
 /** The headers of libcurl are in a folder that has the name of the architecture. */
-const C_PACKAGES = {
+export const C_PACKAGES = {
   gcc: "gcc",
   "libc6-dev": "/usr/include/stdio.h",
   "libcurl4-openssl-dev": `/usr/include/${findTriplet()}/curl/curl.h`,
@@ -53,8 +53,13 @@ const PREPARE: Readonly<Record<ClientName, () => readonly string[]>> = {
   bun: () => [process.execPath, join(DRIVERS, "driver.mjs")],
 };
 
-/** The lease check needs the package `cryptography`; everything else, the standard library. */
+// -B: writes no compiled files beside the sources.
 function preparePython(): readonly string[] {
+  return [findPython(), "-B", join(DRIVERS, "driver.py")];
+}
+
+/** The lease check needs the package `cryptography`; everything else, the standard library. */
+export function findPython(): string {
   const hasCryptography = (): boolean =>
     Bun.which("python3") !== null &&
     Bun.spawnSync(["python3", "-c", "import cryptography, ssl"]).exitCode === 0;
@@ -63,9 +68,7 @@ function preparePython(): readonly string[] {
     requirePackages({ "python3-cryptography": "/usr/lib/python3/dist-packages/cryptography" });
   }
   // A python3 that is found before that of the distribution does not see its packages.
-  const python = hasCryptography() ? "python3" : "/usr/bin/python3";
-  // -B: writes no compiled files beside the sources.
-  return [python, "-B", join(DRIVERS, "driver.py")];
+  return hasCryptography() ? "python3" : "/usr/bin/python3";
 }
 
 function prepareNode(): readonly string[] {
