@@ -74,10 +74,8 @@ test("applications keep their slots, count and end normally after a kill -9 of t
   await waitUntil(
     async () => {
       const slots = await readSlots(beta);
-      return (
-        slots.length === LANGUAGES.length &&
-        slots.every(({ last_seen_at }) => last_seen_at > leadsSince)
-      );
+      expect(usersOf(slots)).toEqual(USERS);
+      return slots.every(({ last_seen_at }) => last_seen_at > leadsSince);
     },
     "a heartbeat of each application at the new leader",
     { maxPause: 200 },
