@@ -1,5 +1,6 @@
 /**
- * The client of Berth, a floating license server, for Node.js 18 or later, Bun, Deno 2 and browsers.
+ * The client of Berth, a floating license server, for Node.js 18 or later, Bun, Deno 2 and
+ * browsers.
  *
  * ```js
  * import { Client } from "./berth.js";
@@ -24,13 +25,13 @@ export interface VendorKey {
 
 export interface ClientOptions {
   /**
-   * The certificate authority of the server's certificate: the path of a PEM file, or PEM text. Then
-   * no other one is trusted. Not in a browser.
+   * The certificate authority of the server's certificate: the path of a PEM file, or PEM text.
+   * Then no other one is trusted. Not in a browser.
    */
   readonly ca?: string | null | undefined;
   /**
-   * The client's certificate and its key, for a server with `client_auth = "mtls"`: the path of a PEM
-   * file, or PEM text. Not in a browser.
+   * The client's certificate and its key, for a server with `client_auth = "mtls"`: the path of a
+   * PEM file, or PEM text. Not in a browser.
    */
   readonly certificate?: string | null | undefined;
   /** For a server with `client_auth = "login"`. The client logs in by itself. */
@@ -38,8 +39,8 @@ export interface ClientOptions {
   /** Limits one HTTP exchange, from the connection to the last byte. Default: 15. */
   readonly timeout?: number | undefined;
   /**
-   * How long a call is repeated while no server gives a final answer. Every server is called at least
-   * once. Default: 10 with one server, and 30 with several, which covers a takeover in a pair.
+   * How long a call is repeated while no server gives a final answer. Every server is called at
+   * least once. Default: 10 with one server, and 30 with several, for a takeover in a pair.
    */
   readonly retryFor?: number | null | undefined;
   /**
@@ -48,7 +49,7 @@ export interface ClientOptions {
    */
   readonly nonce?: string | null | undefined;
   /** The vendor's public keys, for `verify`: each one as `x` of 43 characters, or as a JWK. */
-  readonly vendorKeys?: Iterable<string | VendorKey> | undefined;
+  readonly vendorKeys?: readonly (string | VendorKey)[] | undefined;
 }
 
 export interface AcquireOptions {
@@ -181,8 +182,8 @@ export class Client {
   release(user: string): Promise<void>;
 
   /**
-   * Counts `n`, all or nothing; once, however often it is repeated. `n` may be 0, to read the total,
-   * or negative where the license allows it.
+   * Counts `n`, all or nothing; once, however often it is repeated. `n` may be 0, to read the
+   * total, or negative where the license allows it.
    *
    * If it rejects with `Unavailable`, it may have been counted: repeat the call with `key` of the
    * error.
@@ -192,8 +193,8 @@ export class Client {
   /**
    * Checks a lease on this device. Makes no call to a server.
    *
-   * @throws {LeaseRefused} with the reason as `code`; `verify_unavailable`: this runtime cannot check
-   *   Ed25519 signatures, or the page was not loaded by https.
+   * @throws {LeaseRefused} with the reason as `code`; `verify_unavailable`: this runtime cannot
+   *   check Ed25519 signatures, or the page was not loaded by https.
    */
   verify(lease: string, license: string): Promise<Lease>;
 

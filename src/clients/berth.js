@@ -388,6 +388,26 @@ function readRetryAfter(reply) {
   return value !== null && /^\d{1,9}$/.test(value) ? Number(value) : 0;
 }
 
+/** The error of a call without a final answer, from the last failure of each server. */
+function makeUnavailable(failures, lastReply, seconds, key) {
+  const reasons = [...failures].map(([{ url }, { message }]) => `${url}: ${cleanText(message)}`);
+  const list = reasons.join("; ");
+  const other = [...failures.values()].find(({ isOtherAppliance }) => isOtherAppliance);
+  if (other !== undefined && lastReply === null) {
+    const text = "a server is another license server than the one that answered first";
+    const hint = "Give only the addresses of one server, or of both hosts of one pair.";
+    const { status, requestId } = other;
+    const fields = { code: "other_appliance", status, requestId, key };
+    return new OtherAppliance(`${text}: ${list}. ${hint}`, fields);
+  }
+  const text = `no license server gave a final answer in ${Math.round(seconds)} s`;
+  const hint = "Check that the license server runs and that this machine can reach it.";
+  const repeat = key ? ` The call may have been counted: repeat it with the key ${key}.` : "";
+  const { code, status, requestId } = lastReply ?? { code: "unreachable" };
+  const fields = { code, status, requestId, key };
+  return new Unavailable(`${text}: ${list}. ${hint}${repeat}`, fields);
+}
+
 // ---------------------------------------------------------------------------------------------
 // Lease check: the vendor signs the license, which names the appliance's key; the appliance signs
 // the lease, but no more than the vendor granted
@@ -748,8 +768,7 @@ class Hold {
 
   /** Takes over the reply of a successful request; the slot's end counts from its sending. */
   renew(reply, sentAt) {
-    Object.assign(this, reply);
-    this.sentAt = sentAt;
+    Object.assign(this, reply, { reply, sentAt });
     this.failures = 0;
     this.interval = jitter(this.lifetime / 3, 0.1);
   }
@@ -844,8 +863,6 @@ class Engine {
   #users = new UserQueue();
   #holds = new Set();
   #abandoned = [];
-  /** User names with the ids of the licenses that this client borrowed for them. */
-  #borrows = new Map();
   #calls = new Set();
   #waiting = new Set();
   #timer = null;
@@ -913,6 +930,7 @@ class Engine {
     const logins = new Set();
     const notBefore = new Map();
     const servers = this.#servers;
+    let lastReply = null;
     const isOver = () => performance.now() - started >= budget([...failures.values()]);
     for (let pause = MIN_PAUSE, round = 0; ; round += 1, pause = Math.min(pause * 2, 5000)) {
       const first = this.#current;
@@ -934,38 +952,18 @@ class Engine {
           if (signal?.aborted) throw signal.reason;
           const failure = error instanceof Failure ? error : new Failure(error?.message);
           failures.set(server, failure);
+          if (failure.code !== null) lastReply = failure;
           notBefore.set(server, performance.now() + 1000 * failure.retryAfter);
         }
       }
       const now = performance.now();
       const left = budget([...failures.values()]) - (now - started);
       const earliest = Math.min(...servers.map((server) => notBefore.get(server) ?? 0)) - now;
-      if (left < MIN_PAUSE || earliest > left)
-        throw this.#makeUnavailable(failures, started, request.key);
+      if (left < MIN_PAUSE || earliest > left) {
+        throw makeUnavailable(failures, lastReply, (now - started) / 1000, request.key);
+      }
       await sleep(Math.min(Math.max(jitter(pause, 0.25), earliest), left), signal);
     }
-  }
-
-  #makeUnavailable(failures, started, key) {
-    const reasons = [...failures].map(([{ url }, { message }]) => `${url}: ${cleanText(message)}`);
-    const replies = [...failures.values()].filter(({ code }) => typeof code === "string");
-    const others = [...failures.values()].filter(({ isOtherAppliance }) => isOtherAppliance);
-    const list = reasons.join("; ");
-    if (others.length > 0 && replies.length === 0) {
-      const text = "a server is another license server than the one that answered first";
-      const hint = "Give only the addresses of one server, or of both hosts of one pair.";
-      const { status, requestId } = others[0];
-      const fields = { code: "other_appliance", status, requestId, key };
-      return new OtherAppliance(`${text}: ${list}. ${hint}`, fields);
-    }
-    const seconds = Math.round((performance.now() - started) / 1000);
-    const hint = "Check that the license server runs and that this machine can reach it.";
-    const repeat = key ? ` The call may have been counted: repeat it with the key ${key}.` : "";
-    const { code = "unreachable", status, requestId } = replies.at(-1) ?? {};
-    return new Unavailable(
-      `no license server gave a final answer in ${seconds} s: ${list}. ${hint}${repeat}`,
-      { code, status, requestId, key },
-    );
   }
 
   /** One request to one server, with a login if needed. */
@@ -1105,9 +1103,19 @@ class Engine {
   async #share(user, options, makeHandle, signal) {
     const { licenseId } = options;
     const isFitting = (hold) =>
-      !hold.slot && hold.user === user && hold.isHeld && [null, hold.licenseId].includes(licenseId);
+      hold.state === "held" &&
+      !hold.slot &&
+      hold.user === user &&
+      [null, hold.licenseId].includes(licenseId);
     const shared = [...this.#holds].find(isFitting);
-    const hold = shared ?? (await this.#register(user, options, signal));
+    if (shared?.isHeld) return this.#addHandle(shared, makeHandle);
+    const hold = await this.#register(user, options, signal);
+    if (shared?.state === "held" && shared.licenseId === hold.licenseId) {
+      // The machine slept past the end of a slot, which was not renewed yet: it is the same one.
+      shared.renew(hold.reply, hold.sentAt);
+      return this.#addHandle(shared, makeHandle);
+    }
+    this.#startRenewal(hold);
     return this.#addHandle(hold, makeHandle);
   }
 
@@ -1157,8 +1165,6 @@ class Engine {
               await this.#unregister(user, hold.licenseId, { limit: LAST_LIMIT });
             throw signal.reason;
           }
-          this.#noteBorrow(hold);
-          this.#startRenewal(hold);
           return hold;
         } catch (error) {
           if (!(error instanceof NoFreeSlot) || options.wait === 0) throw error;
@@ -1263,7 +1269,6 @@ class Engine {
         isBackground: true,
       });
       hold.renew(value, reply.sentAt);
-      if (!hold.slot) this.#noteBorrow(hold);
     } catch (error) {
       hold.lastError = error;
       const isRefused = error.status === 400 && !(error instanceof Unavailable);
@@ -1288,11 +1293,6 @@ class Engine {
     hold.slot?.features.delete(hold.code);
     for (const feature of hold.features.values()) this.#end(feature);
     this.#arm();
-  }
-
-  /** A borrow that ended by its time is no longer kept. */
-  #noteBorrow({ user, licenseId, isBorrowed }) {
-    if (!isBorrowed) this.#borrows.get(user)?.delete(licenseId);
   }
 
   /** Runs a task for a user while no renewal of the user's slots is in flight. */
@@ -1338,20 +1338,18 @@ class Engine {
 
   async #release(hold, limits = {}) {
     if (hold.state !== "held") return true;
-    const { user, licenseId, slot, inFlight, isPaused } = hold;
+    const { user, licenseId, slot } = hold;
     hold.state = "releasing";
     const features = [...hold.features.values()];
     for (const feature of features) this.#end(feature);
-    if (!isPaused)
-      for (const { inFlight: pending } of [...features, { inFlight }])
-        await awaitInForeground(pending);
+    for (const { inFlight } of [hold, ...features]) await awaitInForeground(inFlight);
     this.#end(hold);
     if (slot) {
       const request = { path: "/api/v4/featureRelease", body: hold.body() };
       return await this.#callRelease(request, limits);
     }
-    if (hold.isBorrowed || this.#borrows.get(user)?.has(licenseId)) return true;
-    return await this.#unregister(user, licenseId, limits);
+    // A borrow survives the program; release(user) returns it.
+    return hold.isBorrowed || (await this.#unregister(user, licenseId, limits));
   }
 
   #unregister(user, licenseId, limits) {
@@ -1384,7 +1382,6 @@ class Engine {
       } catch (error) {
         if (error?.code !== "user_not_registered") throw error;
       }
-      this.#borrows.delete(user);
       for (const hold of holds) this.#end(hold);
     });
   }
@@ -1395,11 +1392,10 @@ class Engine {
     await Promise.all(slots.map(release));
   }
 
-  /** The page is being left: nothing can be awaited, and the browser sends what was handed to it. */
+  /** The page is being left: nothing can be awaited, but the browser finishes the requests. */
   releaseByBeacon() {
     for (const hold of this.#holds) {
-      if (hold.slot || hold.isBorrowed || this.#borrows.get(hold.user)?.has(hold.licenseId))
-        continue;
+      if (hold.slot || hold.isBorrowed) continue;
       const { url, token } = this.#servers[this.#current];
       const authorization = token === null ? {} : { authorization: `Bearer ${token}` };
       const headers = { "content-type": "application/json", ...authorization };
@@ -1431,7 +1427,7 @@ class Engine {
     const borrowKey = key ?? makeKey();
     const borrowedUntil = until === null ? {} : { borrowed_until: until };
     const described = this.#describeUser({ user, wantedLicense: licenseId, userInfo: "" });
-    return await this.#runQuietly(user, async () => {
+    return await this.#runQuietly(user, async (holds) => {
       const { value } = await this.call({
         path: "/api/v4/borrow",
         body: { ...described, ...borrowedUntil },
@@ -1439,8 +1435,7 @@ class Engine {
         read: readBorrow,
         key: borrowKey,
       });
-      const ids = this.#borrows.get(user) ?? new Set();
-      this.#borrows.set(user, ids.add(value.licenseId));
+      for (const hold of holds) if (hold.licenseId === value.licenseId) hold.isBorrowed = true;
       const query = new URLSearchParams(this.#identify(user, value.licenseId));
       query.delete("user");
       const { value: license } = await this.call({
@@ -1503,6 +1498,7 @@ function readPem(option, value, parts) {
 }
 
 function readUrl(value) {
+  requireArgument(isText(value), "urls: every address must be a text that is not empty");
   let url;
   try {
     url = new URL(value);
@@ -1550,7 +1546,8 @@ function readClientOptions(urls, product, options) {
     isObject(login) && isText(login.name) && isText(login.password) && !login.name.includes(":");
   const form = "{ name, password }, and no colon in the name";
   requireArgument(login === null || isLogin, `login: give ${form}`);
-  const vendorKeys = [...(options.vendorKeys ?? [])].map((key) => {
+  requireArgument(Array.isArray(options.vendorKeys), "vendorKeys: give a list of keys");
+  const vendorKeys = options.vendorKeys.map((key) => {
     const bytes = readKey(key);
     requireArgument(bytes, "vendorKeys: a key is a JWK of Ed25519, or its x of 43 characters");
     return bytes;
@@ -1559,7 +1556,7 @@ function readClientOptions(urls, product, options) {
   return { urls: addresses, product, ca, certificate, login, nonce, vendorKeys, ...times };
 }
 
-/** Options without undefined members; those that a call does not know are an error of the program. */
+/** Options without undefined members. One that a call does not know is an error of the program. */
 function readOptions(options, defaults) {
   requireArgument(isObject(options), "the options must be an object");
   const unknown = Object.keys(options).find((name) => !(name in defaults));
