@@ -174,7 +174,7 @@ function makeOrderCases(issuer: LeaseIssuer): LeaseCase[] {
   ];
   return chains.flatMap((makeFaults, chain) =>
     makeFaults().map(({ refusal }, index) =>
-      refuses(`${refusal} comes first in list ${chain + 1} of faults`, refusal, () => {
+      refuses(`several faults with the first code, ${refusal} (list ${chain + 1})`, refusal, () => {
         const faults = makeFaults().slice(index);
         const terms = Object.assign({}, ...faults.map((fault) => fault.terms)) as Members;
         const lease = Object.assign({}, ...faults.map((fault) => fault.lease)) as Members;
