@@ -41,6 +41,8 @@ describe("the lease check in the guide", () => {
 let demoUrl = "";
 let vendorKey = "";
 let airgapBody = "";
+/** The license as a JWT; another one by code is added later. */
+let signedId = 0;
 let server: ServerProcess;
 
 beforeAll(async () => {
@@ -49,6 +51,8 @@ beforeAll(async () => {
   demoUrl = server.url;
   const trust = readFileSync(join(folder, "demo", "vendor", "trust.jwt"), "utf8");
   vendorKey = (payloadOf(trust)["keys"] as { readonly x: string }[])[0]?.x ?? "";
+  const shown = await fetch(`${demoUrl}/api/v4/license?product=DEMO`);
+  signedId = ((await shown.json()) as { readonly id: number }).id;
   airgapBody = readFileSync(join(folder, "demo", "airgap-license.json"), "utf8");
 });
 
@@ -159,16 +163,12 @@ for (const client of selectedClients) {
 let airgapId: number | undefined;
 
 /** Borrows a slot of the demo, and returns the slot to it. */
-async function borrow(driver: Driver, user: string, license_id?: number) {
+async function borrow(driver: Driver, user: string, license_id = signedId) {
   const name = `demo-${user}`;
   const nonce = "device-0123456789";
   const options = { urls: [demoUrl], product: "DEMO", nonce, vendor_keys: [vendorKey] };
   await driver.request("client", { client: name, ...options });
-  const borrowed = await driver.request("borrow", {
-    client: name,
-    user,
-    ...(license_id !== undefined && { license_id }),
-  });
+  const borrowed = await driver.request("borrow", { client: name, user, license_id });
   await driver.request("release_user", { client: name, user });
   return { borrowed, name };
 }
