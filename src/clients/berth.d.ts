@@ -152,7 +152,7 @@ export class Client {
    *   the server that the page was loaded from.
    * @param product the code of the product
    * @throws {InvalidArgument} for a wrong argument. Before Node.js 20.16, a file of `ca` or
-   *   `certificate` that cannot be read is reported by the first call instead.
+   *   `certificate` that cannot be read may be reported by the first call instead.
    */
   constructor(urls: string | readonly string[], product: string, options?: ClientOptions);
 
@@ -194,7 +194,8 @@ export class Client {
    * Checks a lease on this device. Makes no call to a server.
    *
    * @throws {LeaseRefused} with the reason as `code`; `verify_unavailable`: this runtime cannot
-   *   check Ed25519 signatures, or the page was not loaded by https.
+   *   check Ed25519 signatures (Node.js before 18.4, old browsers), or the page was not loaded by
+   *   https.
    */
   verify(lease: string, license: string): Promise<Lease>;
 
