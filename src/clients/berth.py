@@ -19,6 +19,9 @@ Every call can be made from any thread. After os.fork(), a child holds no slot: 
 there. Only the standard library is needed, except for `verify`, which needs `cryptography`.
 """
 
+# The package `cryptography` is optional.
+# mypy: disable-error-code="import-not-found"
+
 from __future__ import annotations
 
 import atexit
@@ -49,22 +52,9 @@ import weakref
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence
 from typing import Set, Tuple, Type, TypeVar, Union, cast
 
-__all__ = [
-    "AccessDenied",
-    "BerthError",
-    "Borrow",
-    "Client",
-    "Consumption",
-    "Feature",
-    "InvalidArgument",
-    "Lease",
-    "LeaseRefused",
-    "NoFreeSlot",
-    "OtherAppliance",
-    "Refused",
-    "Slot",
-    "Unavailable",
-]
+__all__ = ["AccessDenied", "BerthError", "Borrow", "Client", "Consumption", "Feature"]
+__all__ += ["InvalidArgument", "Lease", "LeaseRefused", "NoFreeSlot", "OtherAppliance"]
+__all__ += ["Refused", "Slot", "Unavailable"]
 
 _MAX_INTEGER = 2**53 - 1
 _MAX_COUNT = 10**12
@@ -177,11 +167,10 @@ def _find_clock() -> Callable[[], float]:
     names = ["CLOCK_BOOTTIME"] + (["CLOCK_MONOTONIC"] if sys.platform == "darwin" else [])
     for name in names:
         number = getattr(time, name, None)
-        if number is None:
-            continue
+        read: Callable[[int], float] = getattr(time, "clock_gettime", time.monotonic)
         with contextlib.suppress(OSError):
-            time.clock_gettime(number)
-            return lambda: time.clock_gettime(number)
+            if number is not None and read(number) >= 0:
+                return lambda: read(number)
     return time.monotonic
 
 
@@ -504,14 +493,12 @@ def _decode_key(jwk: object) -> bytes:
 
 
 def _has_signature(key: bytes, data: bytes, signature: bytes) -> bool:
-    from cryptography.exceptions import InvalidSignature  # type: ignore[import-not-found,unused-ignore]
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # type: ignore[import-not-found,unused-ignore]
-        Ed25519PublicKey,
-    )
+    import cryptography.exceptions
+    from cryptography.hazmat.primitives.asymmetric import ed25519
 
     try:
-        Ed25519PublicKey.from_public_bytes(key).verify(signature, data)
-    except (InvalidSignature, ValueError):
+        ed25519.Ed25519PublicKey.from_public_bytes(key).verify(signature, data)
+    except (cryptography.exceptions.InvalidSignature, ValueError):
         return False
     return True
 
@@ -1021,6 +1008,8 @@ class Client:
                 with self._lock:
                     hold = self._holds.setdefault(hold.key, hold)
                     slot = Slot(self, hold, on_loss)
+                    if hold.is_held():
+                        return slot
                 try:
                     self._ensure_thread()
                     with self._claimed([hold.key], start + max(wait, self._retry_for)):
@@ -1159,7 +1148,7 @@ class Client:
         if not self._vendor_keys:
             raise _invalid("No vendor key is given. Create the Client with vendor_keys=.")
         try:
-            import cryptography  # type: ignore[import-not-found,unused-ignore]  # noqa: F401
+            import cryptography  # noqa: F401
         except ImportError:
             message = "A lease cannot be checked: run `pip install cryptography`."
             raise LeaseRefused(message, "verify_unavailable") from None
@@ -1320,8 +1309,8 @@ class Client:
     def _is_borrowed(self, hold: _Hold) -> bool:
         return (hold.key[0], hold.grant.license_id) in self._borrows
 
-    def _detach(self, handle: _Handle) -> bool:
-        """Removes the handle from its hold. Returns whether it was the last one."""
+    def _detach(self, handle: _Handle) -> None:
+        """Removes the handle from its hold."""
         with self._lock:
             handle._is_released = True
             hold = handle._hold
@@ -1329,7 +1318,6 @@ class Client:
             if not hold.handles and hold.state == "new" and self._holds.get(hold.key) is hold:
                 del self._holds[hold.key]
             self._wake.put(None)
-            return not hold.handles
 
     def _end(self, hold: _Hold, state: str) -> List[_Hold]:
         """Ends a hold and its features, with the lock held. Returns the features."""
@@ -1344,16 +1332,22 @@ class Client:
         if not self._is_own_process():
             return False
         hold = handle._hold
-        with self._claimed([hold.key]):
+        with self._call_in_progress(is_release=True), self._claimed([hold.key]):
             if not handle._is_released:
-                is_last = self._detach(handle)
-                if is_last and hold.state == "held":
-                    handle._confirmed = self._release_hold(hold, _RELEASE_SECONDS)
+                self._detach(handle)
+                handle._confirmed = self._release_hold(hold, _RELEASE_SECONDS, is_forced=False)
             return handle._confirmed
 
-    def _release_hold(self, hold: _Hold, budget: float, limit: float = math.inf) -> bool:
-        """Ends a hold that is claimed, and gives its slot back. Returns whether confirmed."""
+    def _release_hold(
+        self, hold: _Hold, budget: float, limit: float = math.inf, is_forced: bool = True
+    ) -> bool:
+        """Ends a hold that is claimed, and gives its slot back. Returns whether confirmed.
+
+        Unless is_forced, a hold that still has handles is kept.
+        """
         with self._lock:
+            if hold.state != "held" or (hold.live_handles() and not is_forced):
+                return True
             features = self._end(hold, "ended")
             license_id = hold.grant.license_id
             is_shared = hold.parent is None and any(
@@ -1391,9 +1385,8 @@ class Client:
             if hold is None or (limit is not None and _clock() >= limit):
                 return
             with self._claimed([hold.key], math.inf if limit is None else limit):
-                if hold.state == "held":
-                    left = _RELEASE_SECONDS if limit is None else max(0.0, limit - _clock())
-                    self._release_hold(hold, left, math.inf if limit is None else limit)
+                left = _RELEASE_SECONDS if limit is None else max(0.0, limit - _clock())
+                self._release_hold(hold, left, math.inf if limit is None else limit)
 
     def _release_at_exit(self, limit: float) -> None:
         if self._is_own_process():
@@ -1461,7 +1454,7 @@ class Client:
             if hold.state != "held":
                 self._end(hold, "ended")
                 return
-        self._release_hold(hold, 0.0)
+        self._release_hold(hold, 0.0, is_forced=False)
 
     def _beat(self, hold: _Hold) -> None:
         request = self._hold_request(hold)
@@ -1496,13 +1489,13 @@ class Client:
         return os.getpid() == self._pid
 
     @contextlib.contextmanager
-    def _call_in_progress(self) -> Iterator[None]:
+    def _call_in_progress(self, is_release: bool = False) -> Iterator[None]:
         # In a child of fork no lock may be touched: its owner may not exist there.
         if not self._is_own_process():
             raise _invalid("This process is a child of fork. Create a new Client in it.", "forked")
         token = _Token()
         with self._lock:
-            if self._is_closed:
+            if self._is_closed and not is_release:
                 raise _closed()
             self._calls.append(weakref.ref(token))
         try:
@@ -1622,7 +1615,10 @@ class Client:
                 message + "Give only the URLs of one server or one pair.", "other_appliance"
             )
         message = f"No license server gave an answer: {details}. "
-        message += "Check that the server runs and can be reached from this machine."
+        if "certificate is not trusted" in details:
+            message += "Give the CA of the site with ca=."
+        else:
+            message += "Check that the server runs and can be reached from this machine."
         if request.key is not None:
             message += " The call may have been counted; it can be repeated with the same key."
         code, status, request_id = "unreachable", 0, None
