@@ -167,10 +167,10 @@ def _find_clock() -> Callable[[], float]:
     names = ["CLOCK_BOOTTIME"] + (["CLOCK_MONOTONIC"] if sys.platform == "darwin" else [])
     for name in names:
         number = getattr(time, name, None)
-        read: Callable[[int], float] = getattr(time, "clock_gettime", time.monotonic)
+        read: Any = getattr(time, "clock_gettime", None)
         with contextlib.suppress(OSError):
             if number is not None and read(number) >= 0:
-                return lambda: read(number)
+                return lambda: cast(float, read(number))
     return time.monotonic
 
 
