@@ -9,8 +9,7 @@ const BUILDS = join(import.meta.dir, "builds");
 /** As a strict vendor compiles it. */
 export const STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-O2"];
 
-const CURL = ["-lcurl", "-lpthread"];
-const OPENSSL = ["-DBERTH_WITH_OPENSSL=", "-lssl", "-lcrypto"];
+const WITH_OPENSSL = "-DBERTH_WITH_OPENSSL=";
 
 export interface Build {
   readonly sources: readonly string[];
@@ -24,17 +23,29 @@ export const buildSource = (name: string): string => join(BUILDS, name);
 
 /** Compiles a program with the client; throws the compiler's messages. */
 export function buildC({ sources, flags, program, compiler = "gcc", hasOpenSsl }: Build): void {
-  const libraries = [...(hasOpenSsl ? OPENSSL : []), ...CURL];
-  const command = [compiler, ...flags, "-I", SOURCES, "-o", program, ...sources, ...libraries];
+  const define = hasOpenSsl ? [WITH_OPENSSL] : [];
+  // clang warns about libraries for a file that is not linked.
+  const isLinked = !flags.includes("-c");
+  const libraries = [...(hasOpenSsl ? ["-lcrypto"] : []), "-lcurl", "-lpthread"];
+  const inputs = [...sources, ...(isLinked ? libraries : [])];
+  const command = [compiler, ...flags, ...define, "-I", SOURCES, "-o", program, ...inputs];
   const { exitCode, stderr } = Bun.spawnSync(command, { stdout: "ignore", stderr: "pipe" });
   if (exitCode !== 0) throw new Error(`${command.join(" ")}\n${stderr.toString()}`);
 }
 
+const HEADER_PACKAGES = ["libcurl4-openssl-dev", "libssl-dev"];
+
+const hasHeaders = (): boolean =>
+  ["curl/curl.h", "openssl/evp.h"].every(
+    (header) => Bun.spawnSync(["gcc", "-E", "-include", header, "-xc", "/dev/null"]).exitCode === 0,
+  );
+
 /** gcc, and clang where it is installed. */
 export function findCompilers(): string[] {
   requirePackages({ gcc: "gcc", "g++": "g++", "libc6-dev": "/usr/include/stdio.h" });
-  if (Bun.spawnSync(["gcc", "-E", "-include", "curl/curl.h", "-xc", "/dev/null"]).exitCode !== 0) {
-    installPackages(["libcurl4-openssl-dev", "libssl-dev"]);
+  if (!hasHeaders()) installPackages(HEADER_PACKAGES);
+  if (!hasHeaders()) {
+    throw new Error(`this needs Debian packages: apt-get install ${HEADER_PACKAGES.join(" ")}`);
   }
   return ["gcc", ...(Bun.which("clang") === null ? [] : ["clang"])];
 }

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { requirePackages } from "../../support/suite-harness.ts";
+import { installPackages } from "../../support/suite-harness.ts";
 
 /** The versions that the client supports and that are tested. */
 const VERSIONS = ["3.9", "3.10", "3.11", "3.12", "3.13", "3.14"];
@@ -11,7 +11,13 @@ const REQUIREMENTS = join(import.meta.dir, "builds", "requirements.txt");
 
 /** The program of each version: that of the distribution, and those of pyenv. */
 export function findPythons(): ReadonlyMap<string, string> {
-  requirePackages({ python3: "python3", "python3-venv": "/usr/lib/python3/dist-packages" });
+  if (findUsable().size === 0) installPackages(["python3", "python3-venv"]);
+  const found = findUsable();
+  if (found.size > 0) return found;
+  throw new Error("this needs Python 3.9 or later: apt-get install python3 python3-venv");
+}
+
+function findUsable(): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const program of listPrograms()) {
     const version = readVersion(program);
