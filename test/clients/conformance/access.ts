@@ -1,5 +1,6 @@
 // Scenarios: servers that require a login, TLS or a client certificate.
 import { expect } from "bun:test";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { runBinary, type ServerProcess } from "../../support/binary.ts";
 import { PASSWORD } from "../../support/running-site.ts";
@@ -57,6 +58,32 @@ function startServers(): Promise<AccessServers> {
     return { login, mtls };
   })();
   return started;
+}
+
+/** Also an address of this machine, but the certificate of a server does not name it. */
+const FOREIGN_ADDRESS = "127.0.0.2";
+
+/** Forwards connections to another address of this machine to a port of 127.0.0.1. */
+async function forwardFrom(address: string, targetPort: number) {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    const target = connect(targetPort, "127.0.0.1");
+    // Either side may close its connection at any time.
+    for (const each of [socket, target]) each.on("error", () => {});
+    socket.pipe(target).pipe(socket);
+    sockets.push(socket, target);
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, address, resolve);
+  await promise;
+  return {
+    port: (server.address() as AddressInfo).port,
+    countConnections: () => sockets.length / 2,
+    close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
 }
 
 const LOGIN = { name: "ada", password: PASSWORD };
@@ -198,10 +225,12 @@ const SCENARIOS: readonly Scenario[] = [
     title: "refuses a certificate for another host name",
     async run(world) {
       const { tlsUrl, ca } = (await startServers()).login;
-      // Also an address of this machine, but not one of the certificate.
-      const url = tlsUrl.replace("127.0.0.1", "127.0.0.2");
+      const forward = await forwardFrom(FOREIGN_ADDRESS, Number(new URL(tlsUrl).port));
+      world.atEnd(forward.close);
+      const url = `https://${FOREIGN_ADDRESS}:${forward.port}`;
       const client = await world.connectForOneRound(url, { ca, login: LOGIN });
       expect(await client.acquireError(userOf(world))).toMatchObject({ kind: "Unavailable" });
+      expect(forward.countConnections()).toBe(1);
     },
   },
   {

@@ -144,6 +144,21 @@ export const slotScenarios: readonly Scenario[] = [
     },
   },
   {
+    title: "no release of one thread overtakes the next request of another",
+    async run(world) {
+      const proxy = await world.openProxy();
+      proxy.fail("unregister", { kind: "delay", ms: 500 }, 1);
+      const client = await world.connect(proxy.url);
+      const first = await client.acquire("ada");
+      const released = first.release();
+      await proxy.waitForCount("unregister", 1);
+      const second = await client.acquire("ada");
+      expect(await released).toBe(true);
+      expect(await second.isHeld()).toBe(true);
+      expect(await world.server.registration("ada")).not.toBeNull();
+    },
+  },
+  {
     title: "many threads that take and release one user's slot leave none taken",
     async run(world) {
       const client = await world.connect(world.server.url);
