@@ -1,20 +1,20 @@
 /* berth.h: client of the Berth license server for C99. One file; needs libcurl and POSIX threads.
  *
- * In one C file, before any other #include:   #define BERTH_IMPLEMENTATION
- * For berth_verify and the default nonce:     #define BERTH_WITH_OPENSSL   (link with -lcrypto)
- * In this and in all other files, also C++:   #include "berth.h"           (link with -lcurl -pthread)
+ * In one C file, before any other #include:  #define BERTH_IMPLEMENTATION
+ * For berth_verify and the default nonce:    #define BERTH_WITH_OPENSSL    (link with -lcrypto)
+ * In this and in other files, also in C++:   #include "berth.h"            (link with -lcurl -pthread)
  *
  *   berth_options options = {.urls = "https://a.lan:8443,https://b.lan:8443", .product = "CAD"};
  *   if (berth_client_new(&options, &client, &error)) return show(error.message);
  *   if (berth_acquire(client, "ada@ws-17", NULL, &slot, &error)) return show(error.message);
- *   ... work; a thread of the client renews the slot ...
+ *   ...                                        a thread of the client renews the slot
  *   berth_slot_release(slot, NULL);
  *   berth_client_free(client);
  *
- * Every call returns a berth_kind; BERTH_OK is 0. `error` may be NULL, and so may `options` of a
- * call. Any thread may make any call. While no server answers, a slot is held until its time-out;
- * then on_loss is called. In a child of fork no slot is held, and calls fail with `forked`.
- * exit() releases the slots, in 3 seconds at most; a killed process leaves them to the time-out. */
+ * Calls return a berth_kind; BERTH_OK is 0. `error` and the options of a call may be NULL. Any thread
+ * may make any call. While no server answers, a slot is held until its time-out; then on_loss is
+ * called. In a child of fork no slot is held, and calls fail with `forked`. exit() releases the
+ * slots, in 3 seconds at most; a killed process leaves them to the time-out. */
 #ifndef BERTH_H
 #define BERTH_H
 #ifdef __cplusplus
@@ -40,28 +40,27 @@ typedef struct {
   char code[40];       /* for the program */
   char message[512];   /* for the user */
   char request_id[64]; /* of the request in the server's log */
-  char key[65];        /* BERTH_UNAVAILABLE of borrow and consume: repeat them with this key */
+  char key[65];        /* BERTH_UNAVAILABLE of borrow and consume: repeat the call with this key */
 } berth_error;
 
 typedef struct berth_client berth_client;
 typedef struct berth_slot berth_slot;
 typedef struct berth_feature berth_feature;
 
-/* Called once when a slot is lost, by the client's thread. It may call the client, except
- * berth_client_free. It should return soon: no slot is renewed meanwhile. */
+/* Called once when a slot is lost, by the client's thread: no slot is renewed until it returns. It
+ * may call the client, except berth_client_free. */
 typedef void berth_loss_callback(void *data, const char *user, const berth_error *error);
 /* Called while berth_acquire waits, in the same thread. Position 1 gets the next slot. */
 typedef void berth_wait_callback(void *data, int position, int length);
 
-typedef struct { /* of a client; zero or NULL: the default */
-  const char *urls, *product;               /* up to 8 URLs of one server, separated by commas */
-  const char *ca;                           /* PEM file of the only CA to trust */
-  const char *certificate;                  /* PEM file: client certificate and its key */
-  const char *login_name, *login_password;
-  double timeout;                           /* seconds for one HTTP exchange; default 15 */
-  double retry_for; /* seconds; default 30, with one URL 10; negative: try each server once */
-  const char *nonce;                        /* of this device; default: by the machine id */
-  const char *vendor_keys;                  /* up to 8 texts `x`, separated by commas */
+typedef struct {                           /* zero or NULL: the default */
+  const char *urls, *product;              /* up to 8 URLs of one server, separated by commas */
+  const char *ca, *certificate;            /* PEM files: the only CA to trust; certificate and key */
+  const char *login_name, *login_password; /* for client_auth = "login" */
+  double timeout;                          /* seconds for one HTTP exchange; default 15 */
+  double retry_for;                        /* seconds; default 30, with one URL 10; < 0: none */
+  const char *nonce;                       /* of this device; default: by its machine id */
+  const char *vendor_keys;                 /* up to 8 texts `x`, separated by commas */
 } berth_options;
 
 typedef struct {
@@ -80,15 +79,14 @@ typedef struct {
 } berth_slot_information;
 
 typedef struct {
-  const char *until; /* RFC 3339; NULL: as long as allowed */
-  const char *key;   /* idempotency key; NULL: one is made */
+  const char *until, *key; /* RFC 3339, NULL: as long as allowed; idempotency key, NULL: is made */
   long long license_id;
 } berth_borrow_options;
 
 typedef struct {
   char user[257], borrowed_until[32];
   long long license_id;
-  char *lease, *license; /* for berth_verify: keep both */
+  char *lease, *license; /* keep both for berth_verify */
 } berth_borrowed;
 
 typedef struct {
@@ -108,12 +106,11 @@ typedef struct {
   long long license_id, serial;
 } berth_lease;
 
-/* Makes no network call. */
-int berth_client_new(const berth_options *, berth_client **, berth_error *);
+int berth_client_new(const berth_options *, berth_client **, berth_error *); /* makes no request */
 /* Waits for calls in progress, releases all slots that are not borrowed, and frees the client
  * with its slots and features: none of them may be used any more. */
 void berth_client_free(berth_client *);
-/* Takes a slot. The same user and license_id again in one client share it. */
+/* Takes a slot. The same user and license_id again give the same slot, to be released as often. */
 int berth_acquire(berth_client *, const char *user, const berth_acquire_options *, berth_slot **,
                   berth_error *);
 int berth_slot_is_held(const berth_slot *);
@@ -122,11 +119,11 @@ char *berth_slot_license(const berth_slot *); /* JSON text; free() it; NULL: out
 /* Releases the slot unless it is borrowed, and frees the handle. BERTH_UNAVAILABLE: the server did
  * not confirm; the slot ends by its time-out. */
 int berth_slot_release(berth_slot *, berth_error *);
-/* Takes a slot of a floating feature. It ends with the user's slot at the latest. */
+/* Takes a slot of a floating feature, which ends with the user's slot at the latest. */
 int berth_feature_acquire(berth_slot *, const char *code, berth_loss_callback *, void *data,
                           berth_feature **, berth_error *);
 int berth_feature_is_held(const berth_feature *);
-int berth_feature_release(berth_feature *, berth_error *); /* frees it, as berth_slot_release */
+int berth_feature_release(berth_feature *, berth_error *); /* as berth_slot_release */
 int berth_borrow(berth_client *, const char *user, const berth_borrow_options *, berth_borrowed *,
                  berth_error *);
 void berth_borrow_free(berth_borrowed *);
@@ -135,7 +132,7 @@ int berth_release(berth_client *, const char *user, berth_error *);
 /* Counts n once, however often it has to be sent. */
 int berth_consume(berth_client *, long long n, const berth_consume_options *, berth_consumption *,
                   berth_error *);
-/* Checks a lease and its license with the vendor's key; makes no network call. */
+/* Checks a lease and its license by the vendor's key; makes no request. */
 int berth_verify(berth_client *, const char *lease, const char *license, berth_lease *,
                  berth_error *);
 
@@ -164,10 +161,6 @@ int berth_verify(berth_client *, const char *lease, const char *license, berth_l
 #include <openssl/evp.h>
 #endif
 
-#define BERTH__LARGEST_REPLY (1024 * 1024)
-#define BERTH__DEPTH 64 /* of nested JSON */
-#define BERTH__LEEWAY 60 /* seconds that two clocks may differ */
-
 typedef struct {
   char *data; /* ends with NUL */
   size_t size, room;
@@ -177,50 +170,40 @@ typedef struct {
 typedef struct { /* a call, with the last reply to it */
   berth_client *client;
   const char *path, *accept, *nonce, *key;
-  char *body;                                 /* NULL: GET */
-  int (*read)(const char *reply, void *out);  /* 0: malformed; NULL: any reply will do */
+  char *body;                                /* NULL: GET; freed by berth__call */
+  int (*read)(const char *reply, void *out); /* 0: malformed; NULL: any reply will do */
   void *out;
-  int wait; /* for `Prefer: wait`; -1: not sent */
+  int wait; /* seconds for `Prefer: wait`; -1: without */
   int is_text, is_login, is_cancellable, is_release, has_new_login, queue_length;
-  double timeout, retry_for, sent_at;
+  double timeout, retry_for, sent_at, retry_after;
   long status;
   berth__buffer reply;
-  char appliance[64], request_id[64], retry_after[16], preference[32];
+  char appliance[64], request_id[64], preference[16];
 } berth__request;
 
 typedef struct { /* the last reply to register or featureRegister */
   long long license_id;
-  char registered_at[32], expires_at[32];
+  char registered_at[32], expires_at[32], *license;
   int is_borrowed;
   double minutes;
-  char *license;
 } berth__registration;
 
-typedef enum { BERTH__ACQUIRING, BERTH__HELD, BERTH__RELEASING, BERTH__ENDED } berth__state;
-
-/* A slot of a user or of a feature, shared by handles. Changes only with the client's lock. */
-typedef struct berth__holding {
-  struct berth__holding *next, *slot; /* slot: of a feature, the user's slot */
-  berth_slot *handles;
-  berth__state state;
-  int is_renewing, is_borrowed_here, failures;
+/* A slot of a user or of a feature. Changes only with the client's lock. It is being taken (busy, not
+ * held), held, being released (busy, not held), or has ended (neither). */
+struct berth_slot {
+  berth_slot *next, *slot; /* slot: of a feature, the user's slot; NULL: that has ended */
+  berth_client *client;
+  int references, is_busy, is_held, is_borrowed_here, is_loss_due, failures;
   double ends_at, renew_at;
   long long license_id; /* that the caller wants; 0: any */
   char user[257], feature[257], user_info[4097];
   berth__registration now;
-  berth_error loss;
-} berth__holding;
-
-struct berth_slot { /* a handle */
-  berth_slot *next;
-  berth_client *client;
-  berth__holding *holding;
   berth_loss_callback *on_loss;
   void *data;
-  int is_loss_due;
+  berth_error loss;
 };
 struct berth_feature {
-  berth_slot handle;
+  berth_slot slot;
 };
 
 struct berth_client {
@@ -237,10 +220,13 @@ struct berth_client {
   char appliance[64], product[257], ca[1024], certificate[1024], name[257], password[257];
   char nonce[129], host[257];
   unsigned char keys[8][32];
-  berth__holding *holdings;
-  berth_slot *reporting; /* its on_loss is being called */
+  berth_slot *slots, *reporting; /* reporting: its on_loss is being called */
   berth_client *next;
 };
+
+static pthread_once_t berth__once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t berth__clients_lock = PTHREAD_MUTEX_INITIALIZER;
+static berth_client *berth__clients;
 
 static int berth__fail(berth_error *e, berth_kind kind, const char *code, const char *format, ...) {
   va_list list;
@@ -260,20 +246,16 @@ static int berth__invalid(berth_error *e, const char *message) {
 }
 
 static int berth__copy(char *to, size_t room, const char *from) {
-  if (from && strlen(from) >= room) return 0;
-  strcpy(to, from ? from : "");
-  return 1;
+  return snprintf(to, room, "%s", from ? from : "") < (int)room;
 }
 
 static void berth__append(berth__buffer *b, const void *data, size_t size) {
-  if (b->size + size + 1 > b->room) {
-    size_t room = 2 * b->room + size + 64;
-    char *grown = (char *)realloc(b->data, room);
-    b->has_failed |= !grown;
-    if (!grown) return;
-    b->data = grown;
-    b->room = room;
-  }
+  size_t room = b->size + size < b->room ? b->room : 2 * (b->size + size) + 64;
+  char *grown = room == b->room ? b->data : (char *)realloc(b->data, room);
+  if (!grown) b->has_failed = 1;
+  if (!grown) return;
+  b->data = grown;
+  b->room = room;
   memcpy(b->data + b->size, data, size);
   b->size += size;
   b->data[b->size] = '\0';
@@ -281,43 +263,45 @@ static void berth__append(berth__buffer *b, const void *data, size_t size) {
 
 /* --- JSON: a text is checked once as a whole; then values are found by pointers into it. --- */
 
-static int berth__is_unicode_escape(const char *p, unsigned *code) {
+static int berth__is_escape(const char *p, unsigned *code) {
   if (p[0] != '\\' || p[1] != 'u' || strspn(p + 2, "0123456789abcdefABCDEF") < 4) return 0;
   return sscanf(p + 2, "%4x", code) == 1;
 }
 
-/* Moves over one character of a string and writes it to out[4]. Returns its size; 0: invalid. */
+/* Moves over one character of a string and writes it to out[4]. Returns its size; 0: malformed. */
 static int berth__character(const char **at, char *out) {
   static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
   const char *p = *at, *name = *p == '\\' && p[1] ? strchr(names, p[1]) : NULL;
   unsigned code = (unsigned char)*p, low;
-  int size = code < 0xC0 ? 1 : code < 0xE0 ? 2 : code < 0xF0 ? 3 : 4, i;
+  int size = code < 0xC0 ? 1 : code < 0xE0 ? 2 : code < 0xF0 ? 3 : 4;
   *at += name ? 2 : size;
   *out = name ? values[name - names] : *p;
   if (name || (code < 0x80 && *p != '\\')) return code >= 0x20;
-  if (*p != '\\') {
-    for (code &= 0xFFu >> size, i = 1; i < size; i++) {
+  if (*p == '\\') {
+    if (!berth__is_escape(p, &code)) return 0;
+    *at += 5;
+    if (code >> 10 == 0x36 && berth__is_escape(p + 6, &low) && low >> 10 == 0x37) {
+      code = 0x10000 + ((code & 0x3FF) << 10) + (low & 0x3FF);
+      *at += 6;
+    }
+    if (code == 0 || code >> 11 == 0x1B) code = 0xFFFD; /* no character of a text in C */
+  } else {
+    code &= 0xFFu >> size;
+    for (int i = 1; i < size; i++) {
       if (((unsigned char)p[i] & 0xC0) != 0x80) return 0;
       code = code << 6 | ((unsigned char)p[i] & 0x3F);
     }
     if (size == 1 || code < (size == 2 ? 0x80u : size == 3 ? 0x800u : 0x10000u)) return 0;
     if (code >> 11 == 0x1B || code > 0x10FFFF) return 0;
-  } else {
-    if (!berth__is_unicode_escape(p, &code)) return 0;
-    *at += 5;
-    if (code >> 10 == 0x36 && berth__is_unicode_escape(p + 6, &low) && low >> 10 == 0x37) {
-      code = 0x10000 + ((code & 0x3FF) << 10) + (low & 0x3FF);
-      *at += 6;
-    }
-    if (code == 0 || code >> 11 == 0x1B) code = 0xFFFD; /* no character of a text in C */
   }
   size = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-  for (i = size - 1; i > 0; i--, code >>= 6) out[i] = (char)(0x80 | (code & 0x3F));
+  for (int i = size - 1; i > 0; i--, code >>= 6) out[i] = (char)(0x80 | (code & 0x3F));
   out[0] = (char)(size == 1 ? code : (0xF00u >> size & 0xFF) | code);
   return size;
 }
 
 static const char *berth__space(const char *p) { return p + strspn(p, " \t\r\n"); }
+static const char *berth__digits(const char *p) { return p + strspn(p, "0123456789"); }
 
 static const char *berth__skip_string(const char *p) {
   char unused[4];
@@ -330,37 +314,38 @@ static const char *berth__skip_string(const char *p) {
 
 /* Returns the end of a number; NULL: malformed. strtod would depend on the locale. */
 static const char *berth__number(const char *p, double *out) {
-  double value = 0, sign = *p == '-' ? -1 : 1;
-  int exponent = 0, power = 0, direction = 1;
-  p += *p == '-';
-  if (!isdigit((unsigned char)*p) || (*p == '0' && isdigit((unsigned char)p[1]))) return NULL;
-  while (isdigit((unsigned char)*p)) value = value * 10 + (*p++ - '0');
-  if (*p == '.') {
-    if (!isdigit((unsigned char)*++p)) return NULL;
-    for (; isdigit((unsigned char)*p); exponent--) value = value * 10 + (*p++ - '0');
+  const char *start = p + (*p == '-'), *point = berth__digits(start), *end = point;
+  double value = 0;
+  int exponent = 0;
+  if (point == start || (*start == '0' && point > start + 1)) return NULL;
+  if (*point == '.') end = berth__digits(point + 1);
+  if (*point == '.' && end == point + 1) return NULL;
+  for (const char *digit = start; digit < end; digit++) {
+    if (*digit != '.') value = value * 10 + (*digit - '0');
   }
-  if (*p == 'e' || *p == 'E') {
-    direction = p[1] == '-' ? -1 : 1;
-    p += p[1] == '-' || p[1] == '+' ? 2 : 1;
-    if (!isdigit((unsigned char)*p)) return NULL;
-    while (isdigit((unsigned char)*p)) power = power < 999 ? power * 10 + (*p++ - '0') : (p++, 999);
+  if (*point == '.') exponent = (int)(point + 1 - end);
+  if (*end == 'e' || *end == 'E') {
+    start = end + (end[1] == '-' || end[1] == '+' ? 2 : 1);
+    exponent += (end[1] == '-' ? -1 : 1) * (berth__digits(start) - start > 3 ? 999 : atoi(start));
+    end = berth__digits(start);
+    if (end == start) return NULL;
   }
-  for (exponent += direction * power; exponent > 0 && value < 1e300; exponent--) value *= 10;
+  for (; exponent > 0 && value < 1e300; exponent--) value *= 10;
   for (; exponent < 0 && value > 0; exponent++) value /= 10;
-  *out = sign * value;
-  return p;
+  *out = *p == '-' ? -value : value;
+  return end;
 }
 
 static const char *berth__skip(const char *p, int depth, int is_strict);
 
-/* Finds a member in a checked object, from its first key on and before `end`; the last one counts. */
+/* Finds a member of a checked object, from its first key on and before `end`; the last one counts. */
 static const char *berth__member(const char *p, const char *end, const char *name, size_t size) {
   const char *found = NULL;
   while (*p == '"' && p != end) {
     int is_same = !strncmp(p + 1, name, size) && p[1 + size] == '"';
     p = berth__space(berth__space(berth__skip_string(p)) + 1);
     if (is_same) found = p;
-    p = berth__space(berth__skip(p, BERTH__DEPTH, 0));
+    p = berth__space(berth__skip(p, 64, 0));
     if (*p == ',') p = berth__space(p + 1);
   }
   return found;
@@ -369,17 +354,16 @@ static const char *berth__member(const char *p, const char *end, const char *nam
 /* Returns the end of a value; NULL: malformed. Strict: no key is repeated or has an escape. */
 static const char *berth__skip(const char *p, int depth, int is_strict) {
   char close = *p == '{' ? '}' : ']';
-  const char *first, *key;
   double unused;
   if (*p == '"') return berth__skip_string(p);
   if (!strncmp(p, "true", 4) || !strncmp(p, "null", 4)) return p + 4;
   if (!strncmp(p, "false", 5)) return p + 5;
   if (*p != '{' && *p != '[') return berth__number(p, &unused);
-  first = p = berth__space(p + 1);
+  const char *first = p = berth__space(p + 1);
   if (*p == close) return p + 1;
   for (; depth > 0; p = berth__space(p + 1)) {
     if (close == '}') {
-      key = p;
+      const char *key = p;
       p = berth__skip_string(p);
       if (!p || (is_strict && memchr(key, '\\', (size_t)(p - key)))) return NULL;
       if (is_strict && berth__member(first, key, key + 1, (size_t)(p - key - 2))) return NULL;
@@ -398,27 +382,24 @@ static const char *berth__skip(const char *p, int depth, int is_strict) {
 
 static int berth__is_object(const char *text, size_t size, int is_strict) {
   const char *p = berth__space(text);
-  p = *p == '{' ? berth__skip(p, BERTH__DEPTH, is_strict) : NULL;
+  p = *p == '{' ? berth__skip(p, 64, is_strict) : NULL;
   return p && berth__space(p) == text + size;
 }
 
 /* Finds a value in a checked object by a path such as "queue.position"; NULL: absent. */
 static const char *berth__find(const char *json, const char *path) {
-  for (; json && *path; path += *path == '.') {
-    size_t size = strcspn(path, ".");
+  for (size_t size; json && *path; path += size + (path[size] == '.')) {
+    size = strcspn(path, ".");
     json = berth__space(json);
     json = *json == '{' ? berth__member(berth__space(json + 1), NULL, path, size) : NULL;
-    path += size;
   }
   return json;
 }
 
 /* Returns a string's text, to be freed; NULL: not a string, or no memory. */
 static char *berth__text(const char *value) {
-  size_t room = *value == '"' ? (size_t)(berth__skip_string(value) - value) : 0, size = 0;
-  char *text = room ? (char *)calloc(1, room) : NULL;
-  if (!text) return NULL;
-  for (value++; *value != '"';) size += (size_t)berth__character(&value, text + size);
+  char *text = *value == '"' ? (char *)calloc(1, strlen(value)) : NULL, *end = text;
+  for (value++; text && *value != '"';) end += berth__character(&value, end);
   return text;
 }
 
@@ -435,27 +416,22 @@ static int berth__read(const char *json, const char *types, ...) {
     int type = tolower((unsigned char)*types);
     size_t room = type == 't' ? va_arg(list, size_t) : 0;
     double number = 0;
-    char *text = NULL;
     if ((!value || *value == 'n') && type != *types) continue;
-    if (value && (type == 's' || type == 't')) text = berth__text(value);
-    if (!value) {
-      is_good = 0;
-    } else if (type == 'b') {
-      *(int *)place = *value == 't';
-      is_good = *value == 't' || *value == 'f';
-    } else if (type == 'i' || type == 'n') {
-      is_good = berth__number(value, &number) && number > -9007199254740992.0
-             && number < 9007199254740992.0;
-      if (is_good && type == 'n') *(double *)place = number;
-      if (is_good && type == 'i') *(long long *)place = (long long)number;
-      if (is_good && type == 'i') is_good = (double)*(long long *)place == number;
-    } else if (type == 't') {
-      is_good = text && berth__copy((char *)place, room, text);
-      free(text);
-    } else {
+    char *text = value && (type == 's' || type == 't') ? berth__text(value) : NULL;
+    if (type == 's') {
       free(*(char **)place);
       *(char **)place = text;
       is_good = text != NULL;
+    } else if (type == 't') {
+      is_good = text && berth__copy((char *)place, room, text);
+      free(text);
+    } else if (type == 'b') {
+      is_good = value && (*value == 't' || *value == 'f');
+      *(int *)place = is_good && *value == 't';
+    } else {
+      is_good = value && berth__number(value, &number) && number > -0x1p53 && number < 0x1p53;
+      if (is_good && type == 'n') *(double *)place = number;
+      if (is_good && type == 'i') is_good = (*(long long *)place = (long long)number) == number;
     }
   }
   va_end(list);
@@ -467,23 +443,22 @@ static void berth__append_string(berth__buffer *b, const char *text) {
   berth__append(b, "\"", 1);
   for (; *text; text++) {
     int is_plain = (unsigned char)*text >= 0x20 && *text != '"' && *text != '\\';
-    snprintf(escape, sizeof escape, is_plain ? "%c" : "\\u%04x", *text);
-    berth__append(b, escape, strlen(escape));
+    int size = snprintf(escape, sizeof escape, is_plain ? "%c" : "\\u%04x", *text);
+    berth__append(b, escape, (size_t)size);
   }
   berth__append(b, "\"", 1);
 }
 
-/* Makes an object of pairs of name and text, up to the name NULL, and leaves out empty ones. The
- * result is to be freed; NULL: no memory. */
+/* Makes an object of pairs of name and text, up to the name NULL, and leaves out empty texts. It is
+ * to be freed; NULL: no memory. */
 static char *berth__object(const char *name, ...) {
-  berth__buffer b = {NULL, 0, 0, 0};
+  berth__buffer b = {0};
   va_list list;
   va_start(list, name);
-  berth__append(&b, "{", 1);
   for (; name; name = va_arg(list, const char *)) {
     const char *text = va_arg(list, const char *);
     if (!text || !*text) continue;
-    if (b.size > 1) berth__append(&b, ",", 1);
+    berth__append(&b, b.size ? "," : "{", 1);
     berth__append_string(&b, name);
     berth__append(&b, ":", 1);
     berth__append_string(&b, text);
@@ -507,25 +482,18 @@ static double berth__now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Waits for a change, with the lock, and 1 second at most: the time in which the machine sleeps
- * does not count here. */
+/* Waits for a change, with the lock; 1 second at most, as this clock stops while the machine sleeps. */
 static void berth__wait(berth_client *c, double seconds) {
-  struct timespec t = {0, 0};
-  long nanoseconds = seconds >= 1 ? 999999999L : seconds > 0 ? (long)(seconds * 1e9) : 0;
+  struct timespec t = {0, seconds >= 1 ? 999999999L : seconds > 0 ? (long)(seconds * 1e9) : 0};
 #ifdef __APPLE__
-  t.tv_nsec = nanoseconds;
   pthread_cond_timedwait_relative_np(&c->changed, &c->lock, &t);
 #else
+  long nanoseconds = t.tv_nsec;
   clock_gettime(CLOCK_MONOTONIC, &t);
-  nanoseconds += t.tv_nsec;
-  t.tv_sec += nanoseconds / 1000000000L;
-  t.tv_nsec = nanoseconds % 1000000000L;
+  t.tv_sec += (t.tv_nsec + nanoseconds) / 1000000000L;
+  t.tv_nsec = (t.tv_nsec + nanoseconds) % 1000000000L;
   pthread_cond_timedwait(&c->changed, &c->lock, &t);
 #endif
-}
-
-static void berth__hex(const unsigned char *bytes, size_t size, char *out) {
-  for (; size-- > 0; out += 2) snprintf(out, 3, "%02x", *bytes++);
 }
 
 static int berth__random(unsigned char *out, size_t size) {
@@ -535,23 +503,35 @@ static int berth__random(unsigned char *out, size_t size) {
   return is_good;
 }
 
-/* Changes a time by a random part, up to the share of it, so that clients do not call together. */
+/* Changes a time by a random part of it, up to the share, so that clients do not call together. */
 static double berth__jitter(double seconds, double share) {
   unsigned char random = 128;
   berth__random(&random, 1);
   return seconds * (1 + share * (random / 127.5 - 1));
 }
 
+static void berth__hex(const unsigned char *bytes, size_t size, char *out) {
+  for (; size-- > 0; out += 2) snprintf(out, 3, "%02x", *bytes++);
+}
+
 /* --- HTTP --- */
 
 static int berth__must_stop(const berth__request *r) {
   berth_client *c = r->client;
-  int must_stop;
   pthread_mutex_lock(&c->lock);
-  must_stop = (c->is_closing && r->is_cancellable)
-           || (c->give_up_at > 0 && berth__now() > c->give_up_at);
+  int must_stop = (c->is_closing && r->is_cancellable)
+               || (c->give_up_at > 0 && berth__now() > c->give_up_at);
   pthread_mutex_unlock(&c->lock);
   return must_stop;
+}
+
+/* Waits, unless the call must stop. */
+static void berth__pause(const berth__request *r, double seconds) {
+  for (double end = berth__now() + seconds; berth__now() < end && !berth__must_stop(r);) {
+    pthread_mutex_lock(&r->client->lock);
+    berth__wait(r->client, end - berth__now());
+    pthread_mutex_unlock(&r->client->lock);
+  }
 }
 
 static int berth__on_progress(void *r, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d) {
@@ -560,61 +540,54 @@ static int berth__on_progress(void *r, curl_off_t a, curl_off_t b, curl_off_t c,
 
 static size_t berth__on_body(char *data, size_t one, size_t size, void *request) {
   berth__request *r = (berth__request *)request;
-  if (one * size + r->reply.size > BERTH__LARGEST_REPLY) return 0;
-  berth__append(&r->reply, data, size);
+  if (r->reply.size + size > 1024 * 1024) return 0;
+  berth__append(&r->reply, data, one * size);
   return r->reply.has_failed ? 0 : size;
 }
 
-static size_t berth__on_header(char *line, size_t one, size_t size, void *request) {
-  static const char *const names[] = {"Berth-Appliance:", "X-Request-Id:", "Retry-After:",
-                                      "Preference-Applied:"};
+static size_t berth__on_header(char *data, size_t one, size_t size, void *request) {
   berth__request *r = (berth__request *)request;
-  char *places[] = {r->appliance, r->request_id, r->retry_after, r->preference};
-  const size_t rooms[] = {sizeof r->appliance, sizeof r->request_id, sizeof r->retry_after,
-                          sizeof r->preference};
-  size_t i, start, end;
-  for (i = 0; i < 4; i++) {
-    start = strlen(names[i]);
-    if (size < start || strncasecmp(line, names[i], start)) continue;
-    for (end = size; end > start && isspace((unsigned char)line[end - 1]);) end--;
-    while (start < end && isspace((unsigned char)line[start])) start++;
-    snprintf(places[i], rooms[i], "%.*s", (int)(end - start), line + start);
-  }
-  return one * size;
+  char line[256];
+  snprintf(line, sizeof line, "%.*s", (int)(one * size), data);
+  for (char *p = line; *p && *p != ':'; p++) *p = (char)tolower((unsigned char)*p);
+  sscanf(line, "berth-appliance: %63[!-~]", r->appliance);
+  sscanf(line, "x-request-id: %63[!-~]", r->request_id);
+  sscanf(line, "preference-applied: %15[!-~]", r->preference);
+  if (!strncmp(line, "retry-after:", 12)) r->retry_after = atoi(line + 12);
+  return size;
 }
 
-/* Sends a request to one server; `problem` says why there is no whole reply. */
-static CURLcode berth__exchange(berth__request *r, const char *url, const char *token, int wait,
-                                char problem[CURL_ERROR_SIZE]) {
-  berth_client *c = r->client;
+/* Sends a request to one server. If there is no whole reply, `problem` says why. */
+static int berth__exchange(berth__request *r, const char *url, const char *token, int wait,
+                           char problem[CURL_ERROR_SIZE]) {
+  const berth_client *c = r->client;
   CURL *curl = curl_easy_init();
   CURLcode result = CURLE_OUT_OF_MEMORY;
-  struct curl_slist *headers = NULL, *longer;
+  struct curl_slist *headers = NULL;
   double timeout = (r->timeout > 0 ? r->timeout : c->timeout) + (wait > 0 ? wait : 0);
-  char line[7][600] = {"Expect:"}, address[1400];
-  int i, count = 1;
-  if (r->body) snprintf(line[count++], 600, "Content-Type: application/json");
-  if (r->accept) snprintf(line[count++], 600, "Accept: %s", r->accept);
-  if (r->nonce) snprintf(line[count++], 600, "X-Nonce: %s", r->nonce);
-  if (r->key) snprintf(line[count++], 600, "Idempotency-Key: %s", r->key);
-  if (*token) snprintf(line[count++], 600, "Authorization: Bearer %s", token);
-  if (wait >= 0) snprintf(line[count++], 600, "Prefer: wait=%d", wait);
-  for (i = 0; i < count; i++) {
-    longer = curl_slist_append(headers, line[i]);
+  char address[1400], line[600], seconds[24] = "";
+  if (wait >= 0) snprintf(seconds, sizeof seconds, "wait=%d", wait);
+  const char *const pairs[][2] = {
+    {"Expect:", ""}, {"Accept: ", r->accept}, {"X-Nonce: ", r->nonce}, {"Idempotency-Key: ", r->key},
+    {"Content-Type: ", r->body ? "application/json" : NULL}, {"Prefer: ", *seconds ? seconds : NULL},
+    {"Authorization: Bearer ", *token ? token : NULL}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    if (!pairs[i][1]) continue;
+    snprintf(line, sizeof line, "%s%s", pairs[i][0], pairs[i][1]);
+    struct curl_slist *longer = curl_slist_append(headers, line);
     if (longer) headers = longer;
   }
   snprintf(address, sizeof address, "%s%s", url, r->path);
-  r->appliance[0] = r->request_id[0] = r->retry_after[0] = r->preference[0] = problem[0] = '\0';
+  r->appliance[0] = r->request_id[0] = r->preference[0] = problem[0] = '\0';
+  r->retry_after = r->status = 0;
   r->reply.size = 0;
-  r->status = 0;
   berth__append(&r->reply, "", 0);
   r->sent_at = berth__now();
-  if (curl && headers && r->reply.data) {
+  if (curl && r->reply.data) {
     curl_easy_setopt(curl, CURLOPT_URL, address);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_PROXY, "");
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(timeout * 1000) + 1);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, problem);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, berth__on_body);
@@ -637,84 +610,74 @@ static CURLcode berth__exchange(berth__request *r, const char *url, const char *
   if (!problem[0]) snprintf(problem, CURL_ERROR_SIZE, "%s", curl_easy_strerror(result));
   curl_easy_cleanup(curl);
   curl_slist_free_all(headers);
-  return result;
+  return result == CURLE_OK;
 }
 
-static int berth__read_token(const char *reply, void *token) {
-  return berth__read(reply, "t", "token", token, (size_t)512)
-      && strspn((char *)token, "-._~+/=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
-         == strlen((char *)token);
+static int berth__read_token(const char *reply, void *out) {
+  return berth__read(reply, "t", "token", out, (size_t)512) && *(char *)out
+      && !strpbrk((char *)out, "\r\n");
 }
 
 /* What an attempt gave; of several the largest is reported. */
-enum { BERTH__NO_REPLY = 1, BERTH__FOREIGN_REPLY, BERTH__REPLY, BERTH__FINAL };
+enum { BERTH__NO_REPLY = 1, BERTH__FOREIGN, BERTH__REPLY, BERTH__FINAL };
 
 /* Sends the request to one server and judges the reply. */
 static int berth__attempt(berth__request *r, int index, berth_error *e) {
   berth_client *c = r->client;
   const char *url = c->servers[index].url;
-  char token[512], problem[CURL_ERROR_SIZE], *code = NULL, *message = NULL;
-  int rank = BERTH__NO_REPLY, kind = BERTH_UNAVAILABLE, is_good, wait;
+  char token[512], pinned[64], problem[CURL_ERROR_SIZE], *code = NULL, *message = NULL;
+  int rank = BERTH__NO_REPLY, kind = BERTH_UNAVAILABLE;
   long long position = -1, length = 0;
   pthread_mutex_lock(&c->lock);
   strcpy(token, r->is_login ? "" : c->servers[index].token);
-  wait = r->wait > 0 && !c->servers[index].has_answered ? 0 : r->wait;
+  int wait = r->wait > 0 && !c->servers[index].has_answered ? 0 : r->wait;
   pthread_mutex_unlock(&c->lock);
   if (c->name[0] && !token[0] && !r->is_login) {
-    berth__request login = {0};
-    login.client = c;
-    login.path = "/auth";
-    login.read = berth__read_token;
-    login.out = token;
-    login.is_login = 1;
-    login.is_cancellable = r->is_cancellable;
-    login.wait = -1;
+    berth__request login = {.client = c, .path = "/auth", .read = berth__read_token, .out = token,
+                            .wait = -1, .is_login = 1, .is_cancellable = r->is_cancellable};
     rank = berth__attempt(&login, index, e);
     free(login.reply.data);
-    if (rank != BERTH__FINAL || e->kind) return rank;
-    pthread_mutex_lock(&c->lock);
-    strcpy(c->servers[index].token, token);
-    pthread_mutex_unlock(&c->lock);
+    return rank == BERTH__FINAL && e->kind == BERTH_OK ? berth__attempt(r, index, e) : rank;
   }
-  if (berth__exchange(r, url, token, wait, problem) != CURLE_OK) {
-    berth__fail(e, BERTH_UNAVAILABLE, "unreachable",
-                "%s cannot be reached: %s; check the address and that the server runs", url, problem);
-    return BERTH__NO_REPLY;
+  if (!berth__exchange(r, url, token, wait, problem)) {
+    berth__fail(e, BERTH_UNAVAILABLE, "unreachable", "%s cannot be reached: %s; check the address and "
+                "that the server runs", url, problem);
+    return rank;
   }
-  if (r->status == 401 && token[0] && !r->has_new_login) {
-    r->has_new_login = 1;
-    pthread_mutex_lock(&c->lock);
-    c->servers[index].token[0] = '\0';
-    pthread_mutex_unlock(&c->lock);
-    return berth__attempt(r, index, e);
-  }
-  is_good = r->is_text || berth__is_object(r->reply.data, r->reply.size, 0);
-  if (r->status >= 200 && r->status < 300 && (!r->read || (is_good && r->read(r->reply.data, r->out)))) {
+  int is_object = berth__is_object(r->reply.data, r->reply.size, 0);
+  if (r->status / 100 == 2
+      && (!r->read || ((is_object || r->is_text) && r->read(r->reply.data, r->out)))) {
     rank = BERTH__FINAL;
     kind = BERTH_OK;
-  } else if (r->status >= 400 && berth__is_object(r->reply.data, r->reply.size, 0)
-             && berth__read(r->reply.data, "sSII", "code", &code, "message", &message, "queue.position",
-                            &position, "queue.length", &length) && *code) {
+  } else if (r->status >= 400 && is_object
+             && berth__read(r->reply.data, "sSII", "code", &code, "message", &message,
+                            "queue.position", &position, "queue.length", &length) && *code) {
     rank = r->status >= 500 || r->status == 408 || r->status == 429 ? BERTH__REPLY : BERTH__FINAL;
     kind = rank == BERTH__REPLY ? BERTH_UNAVAILABLE
-         : !strcmp(code, "floating_not_available") || !strcmp(code, "slots_capped") ? BERTH_NO_FREE_SLOT
+         : !strcmp(code, "floating_not_available") ? BERTH_NO_FREE_SLOT
+         : !strcmp(code, "slots_capped") ? BERTH_NO_FREE_SLOT
+         : r->is_release && !strcmp(code, "user_not_registered") ? BERTH_OK
          : r->status == 401 || r->status == 403 ? BERTH_ACCESS_DENIED : BERTH_REFUSED;
   }
   pthread_mutex_lock(&c->lock);
+  strcpy(pinned, c->appliance);
   if (!r->appliance[0]) rank = BERTH__NO_REPLY;
-  else if (c->appliance[0] && strcmp(c->appliance, r->appliance)) rank = BERTH__FOREIGN_REPLY;
+  else if (*pinned && strcmp(pinned, r->appliance)) rank = BERTH__FOREIGN;
+  int needs_login = rank == BERTH__FINAL && r->status == 401 && *token && !r->has_new_login;
   if (rank == BERTH__FINAL) {
     strcpy(c->appliance, r->appliance);
     c->current = index;
     c->servers[index].has_answered = 1;
+    if (r->is_login && kind == BERTH_OK) strcpy(c->servers[index].token, (char *)r->out);
+    if (needs_login) c->servers[index].token[0] = '\0';
   }
   pthread_mutex_unlock(&c->lock);
   if (rank == BERTH__NO_REPLY) {
-    berth__fail(e, BERTH_UNAVAILABLE, "unreachable",
-                "the reply of %s (status %ld) is not one of Berth; check the address", url, r->status);
-  } else if (rank == BERTH__FOREIGN_REPLY) {
+    berth__fail(e, BERTH_UNAVAILABLE, "unreachable", "the reply of %s (status %ld) is not one of "
+                "Berth; check the address", url, r->status);
+  } else if (rank == BERTH__FOREIGN) {
     berth__fail(e, BERTH_OTHER_APPLIANCE, "other_appliance", "%s is the license server %s, but %s "
-                "answered first; give only addresses of one server", url, r->appliance, c->appliance);
+                "answered first; give only addresses of one server", url, r->appliance, pinned);
   } else {
     berth__fail(e, (berth_kind)kind, code ? code : "", "%.400s (%s)", message ? message : "", url);
     e->position = position >= 0 && position < 1000000 ? (int)position : -1;
@@ -724,71 +687,50 @@ static int berth__attempt(berth__request *r, int index, berth_error *e) {
   strcpy(e->request_id, r->request_id);
   free(code);
   free(message);
-  return rank;
+  r->has_new_login |= needs_login;
+  return needs_login ? berth__attempt(r, index, e) : rank;
 }
 
-/* Makes a call: the current server first, then the others, again and again within the budget. */
+/* Makes a call: to the current server, then to the others, again and again within the budget. */
 static int berth__call(berth__request *r, berth_error *error) {
   berth_client *c = r->client;
-  berth_error e, best;
-  double started = berth__now(), pause = 0.25, longest, until, budget;
-  int best_rank = 0, rank, i, first;
-  for (;; pause = pause < 2.5 ? 2 * pause : 5) {
+  berth_error e, best = {0};
+  double started = berth__now();
+  int best_rank = 0;
+  for (double pause = 0.25;; pause = pause < 2.5 ? 2 * pause : 5) {
+    double after = berth__jitter(pause, 0.25);
     pthread_mutex_lock(&c->lock);
-    first = c->current;
+    int first = c->current;
     pthread_mutex_unlock(&c->lock);
-    longest = berth__jitter(pause, 0.25);
-    for (i = 0; i < c->server_count && best_rank < BERTH__FINAL; i++) {
-      rank = berth__attempt(r, (first + i) % c->server_count, &e);
+    for (int i = 0; i < c->server_count && best_rank < BERTH__FINAL; i++) {
+      int rank = berth__attempt(r, (first + i) % c->server_count, &e);
       if (rank >= best_rank) best = e;
       if (rank >= best_rank) best_rank = rank;
-      if (atof(r->retry_after) > longest) longest = atof(r->retry_after);
-      if (rank < BERTH__FINAL && berth__must_stop(r)) {
-        berth__fail(&best, BERTH_INVALID_ARGUMENT, "client_closed", "the client was closed");
-        best_rank = BERTH__FINAL;
-      }
+      if (r->retry_after > after) after = r->retry_after;
+      if (best_rank == BERTH__FINAL || !berth__must_stop(r)) continue;
+      berth__fail(&best, BERTH_INVALID_ARGUMENT, "client_closed", "the client was closed");
+      best_rank = BERTH__FINAL;
     }
-    budget = r->is_release && !strcmp(best.code, "standby") ? 30 : r->retry_for;
-    until = berth__now() + longest;
-    if (until > started + budget) until = started + budget;
-    if (best_rank == BERTH__FINAL || until - berth__now() < 0.1) break;
-    while (berth__now() < until && !berth__must_stop(r)) {
-      pthread_mutex_lock(&c->lock);
-      berth__wait(c, until - berth__now());
-      pthread_mutex_unlock(&c->lock);
-    }
+    double budget = r->is_release && !strcmp(best.code, "standby") ? 30 : r->retry_for;
+    double left = started + budget - berth__now();
+    if (best_rank == BERTH__FINAL || left < 0.1) break;
+    berth__pause(r, after < left ? after : left);
   }
   free(r->reply.data);
   free(r->body);
-  r->body = r->reply.data = NULL;
   if (error) *error = best;
   return best.kind;
 }
 
-/* Makes a request to the current license server; berth__call frees the body. */
-static berth__request berth__request_to(berth_client *c, const char *path, char *body) {
-  berth__request r = {0};
-  r.client = c;
-  r.path = path;
-  r.body = body;
-  r.wait = -1;
-  r.retry_for = c->retry_for;
-  return r;
-}
-
 /* Begins a call of the application; every BERTH_OK is followed by berth__leave. */
 static int berth__enter(berth_client *c, berth_error *e) {
-  int is_closing;
-  if (!c) return berth__invalid(e, "the client is NULL");
-  if (c->pid != getpid()) {
-    return berth__fail(e, BERTH_INVALID_ARGUMENT, "forked", "this process was forked from that of "
-                       "the client; create a client in it");
-  }
+  const char *code = !c ? "invalid_argument" : c->pid != getpid() ? "forked" : "";
+  if (*code) return berth__fail(e, BERTH_INVALID_ARGUMENT, code, "there is no client in this process");
   pthread_mutex_lock(&c->lock);
-  is_closing = c->is_closing;
+  int is_closing = c->is_closing;
   c->calls += !is_closing;
   pthread_mutex_unlock(&c->lock);
-  if (!is_closing) return berth__fail(e, BERTH_OK, "", "");
+  if (!is_closing) return berth__fail(e, BERTH_OK, "", "%s", "");
   return berth__fail(e, BERTH_INVALID_ARGUMENT, "client_closed", "the client was closed");
 }
 
@@ -800,153 +742,135 @@ static int berth__leave(berth_client *c, int kind) {
   return kind;
 }
 
-/* --- Slots, of users and of features --- */
-
-static int berth__read_slot(const char *reply, void *out) {
-  berth__registration *g = (berth__registration *)out;
-  return berth__read(reply, "ittbns", "license_id", &g->license_id, "registered_at",
-                     g->registered_at, sizeof g->registered_at, "expires_at", g->expires_at,
-                     sizeof g->expires_at, "is_borrowed", &g->is_borrowed, "floating_timeout",
-                     &g->minutes, "license_json", &g->license)
-      && g->license_id >= 0 && g->minutes > 0 && g->minutes < 1e7
-      && berth__is_object(g->license, strlen(g->license), 0);
-}
+/* --- Slots of users and of features --- */
 
 static int berth__read_feature(const char *reply, void *out) {
   berth__registration *g = (berth__registration *)out;
-  return berth__read(reply, "n", "floating_timeout", &g->minutes) && g->minutes > 0
-      && g->minutes < 1e7;
+  return berth__read(reply, "n", "floating_timeout", &g->minutes) && g->minutes > 0 && g->minutes < 1e7;
 }
 
-/* Prepares a request about a slot: to take or renew it, or to release it. */
-static berth__request berth__slot_request(berth_client *c, const berth__holding *h, int is_release,
-                                          long long license_id, berth__registration *out) {
-  char id[24] = "";
-  int is_feature = h->feature[0] != '\0';
-  berth__request r;
-  if (license_id > 0) snprintf(id, sizeof id, "%lld", license_id);
-  r = berth__request_to(c, is_release ? (is_feature ? "/api/v4/featureRelease" : "/api/v4/unregister")
-                        : is_feature ? "/api/v4/featureRegister" : "/api/v4/register",
-                        berth__object("product", c->product, "user", h->user, "feature", h->feature,
-                                      "os_hostname", is_release ? "" : c->host, "user_info",
-                                      is_release ? "" : h->user_info, "license_id", id, NULL));
-  r.read = is_release ? NULL : is_feature ? berth__read_feature : berth__read_slot;
-  r.out = out;
-  r.is_release = is_release;
-  if (is_release) r.retry_for = 5;
-  if (is_release) r.timeout = c->timeout < 5 ? c->timeout : 5;
-  return r;
+static int berth__read_slot(const char *reply, void *out) {
+  berth__registration *g = (berth__registration *)out;
+  return berth__read_feature(reply, out)
+      && berth__read(reply, "ittbs", "license_id", &g->license_id, "registered_at", g->registered_at,
+                     sizeof g->registered_at, "expires_at", g->expires_at, sizeof g->expires_at,
+                     "is_borrowed", &g->is_borrowed, "license_json", &g->license)
+      && g->license_id >= 0 && berth__is_object(g->license, strlen(g->license), 0);
 }
 
-/* Notes a granted slot. All the following functions up to the thread's are called with the lock. */
-static void berth__note(berth__holding *h, berth__registration *g, double sent_at) {
+/* Writes a number of a request; nothing for 0, which means none. */
+static const char *berth__digits_of(long long number, char out[24]) {
+  out[0] = '\0';
+  if (number) snprintf(out, 24, "%lld", number);
+  return out;
+}
+
+/* Takes or renews a slot; the caller has set the other members of r. */
+static int berth__register(berth__request *r, const berth_slot *h, berth__registration *out,
+                           berth_error *e) {
+  char id[24];
+  r->path = h->feature[0] ? "/api/v4/featureRegister" : "/api/v4/register";
+  r->body = berth__object("product", r->client->product, "user", h->user, "feature", h->feature,
+                          "os_hostname", r->client->host, "user_info", h->user_info, "license_id",
+                          berth__digits_of(h->license_id, id), NULL);
+  r->read = h->feature[0] ? berth__read_feature : berth__read_slot;
+  r->out = out;
+  return berth__call(r, e);
+}
+
+/* Releases a slot at the server, or a place in its queue. */
+static int berth__unregister(berth_client *c, const berth_slot *h, double timeout,
+                             double retry_for, berth_error *e) {
+  char id[24];
+  berth__request r = {.client = c, .wait = -1, .is_release = 1, .retry_for = retry_for};
+  r.timeout = c->timeout < timeout ? c->timeout : timeout;
+  r.path = h->feature[0] ? "/api/v4/featureRelease" : "/api/v4/unregister";
+  berth__digits_of(h->now.license_id ? h->now.license_id : h->license_id, id);
+  r.body = berth__object("product", c->product, "user", h->user, "feature", h->feature, "license_id",
+                         id, NULL);
+  return berth__call(&r, e);
+}
+
+/* The functions up to berth__run are called with the lock. This one notes a granted slot. */
+static void berth__note(berth_slot *h, const berth__registration *granted, double sent_at) {
   free(h->now.license);
-  h->now = *g;
+  h->now = *granted;
   h->failures = 0;
-  h->ends_at = sent_at + g->minutes * 60;
-  h->renew_at = sent_at + berth__jitter(g->minutes * 20, 0.1);
+  h->ends_at = sent_at + granted->minutes * 60;
+  h->renew_at = sent_at + berth__jitter(granted->minutes * 20, 0.1);
 }
 
-/* Ends a slot and its features; with an error it is a loss, which the thread then reports. */
-static void berth__end(berth_client *c, berth__holding *h, const berth_error *loss) {
-  berth__holding *other;
-  berth_slot *handle;
-  h->state = BERTH__ENDED;
-  for (handle = h->handles; loss && handle; handle = handle->next) handle->is_loss_due = 1;
-  if (loss) h->loss = *loss;
-  for (other = c->holdings; other; other = other->next) {
-    if (other->slot != h) continue;
-    other->state = BERTH__ENDED;
+static void berth__end(berth_slot *h) {
+  for (berth_slot *other = h->client->slots; other; other = other->next) {
+    if (other != h && other->slot != h) continue;
+    other->is_held = 0;
     other->slot = NULL;
   }
-  pthread_cond_broadcast(&c->changed);
 }
 
-/* Frees a slot that has ended, when it is not used any more. */
-static void berth__drop(berth_client *c, berth__holding *h) {
-  berth__holding **at = &c->holdings;
-  if (h->handles || h->state != BERTH__ENDED || h->is_renewing) return;
-  while (*at && *at != h) at = &(*at)->next;
-  if (*at) *at = h->next;
+/* Frees a slot that has ended, with its last reference. */
+static void berth__drop(berth_slot *h) {
+  berth_slot **at = &h->client->slots;
+  pthread_cond_broadcast(&h->client->changed);
+  if (h->references || h->is_held || h->is_busy) return;
+  while (*at != h) at = &(*at)->next;
+  *at = h->next;
   free(h->now.license);
   free(h);
 }
 
-/* Is a call about the slot or one of its features in progress? */
-static int berth__is_busy(const berth_client *c, const berth__holding *h) {
-  const berth__holding *other;
-  for (other = c->holdings; other; other = other->next) {
-    if (other != h && other->slot != h) continue;
-    if (other->is_renewing || other->state == BERTH__ACQUIRING) return 1;
-    if (other->state == BERTH__RELEASING) return 1;
-  }
-  return 0;
-}
-
-static void berth__renew(berth_client *c, berth__holding *h) {
+static void berth__renew(berth_slot *h) {
+  berth_client *c = h->client;
   berth__registration granted = h->now;
+  double sixth = h->now.minutes * 10;
+  berth__request r = {.client = c, .wait = -1, .timeout = sixth < 1 ? 1 : sixth};
   berth_error e;
-  double now, pause, timeout = granted.minutes * 10;
-  berth__request r = berth__slot_request(c, h, 0, h->license_id, &granted);
-  int kind;
+  if (r.timeout > c->timeout) r.timeout = c->timeout;
   granted.license = NULL;
-  r.retry_for = 0;
-  r.timeout = c->timeout < timeout ? c->timeout : timeout < 1 ? 1 : timeout;
-  h->is_renewing = 1;
+  h->is_busy = 1;
   pthread_mutex_unlock(&c->lock);
-  kind = berth__call(&r, &e);
+  int kind = berth__register(&r, h, &granted, &e);
   pthread_mutex_lock(&c->lock);
-  h->is_renewing = 0;
-  now = berth__now();
-  if (kind == BERTH_OK && h->state == BERTH__HELD) {
+  h->is_busy = 0;
+  if (kind == BERTH_OK) {
     berth__note(h, &granted, r.sent_at);
-    granted.license = NULL;
-  } else if (h->state == BERTH__HELD && (e.status == 400 || now >= h->ends_at)) {
-    berth__end(c, h, &e);
+  } else if (h->is_held && (e.status == 400 || berth__now() >= h->ends_at)) {
+    berth__end(h);
+    h->loss = e;
+    h->is_loss_due = 1;
   } else {
-    pause = berth__jitter(h->failures < 4 ? 1 << h->failures : 15, 0.25);
-    if (pause > h->now.minutes * 10) pause = h->now.minutes * 10;
+    double pause = berth__jitter(h->failures < 4 ? 1 << h->failures : 15, 0.25);
+    h->renew_at = berth__now() + (pause < sixth ? pause : sixth);
+    if (h->renew_at > h->ends_at) h->renew_at = h->ends_at;
     h->failures++;
-    h->renew_at = now + pause < h->ends_at ? now + pause : h->ends_at;
   }
-  free(granted.license);
-  berth__drop(c, h);
-  pthread_cond_broadcast(&c->changed);
+  if (kind != BERTH_OK) free(granted.license);
+  berth__drop(h);
 }
 
-/* Calls one on_loss that is due; 0: there is none. */
-static int berth__report(berth_client *c) {
-  berth__holding *h;
-  berth_slot *handle = NULL;
-  berth_error loss;
-  char user[257];
-  for (h = c->holdings; h; h = h->next) {
-    for (handle = h->handles; handle && !handle->is_loss_due;) handle = handle->next;
-    if (handle) break;
-  }
-  if (!handle) return 0;
-  handle->is_loss_due = 0;
-  c->reporting = handle;
-  loss = h->loss;
-  strcpy(user, h->user);
+static void berth__report(berth_slot *h) {
+  berth_client *c = h->client;
+  h->is_loss_due = 0;
+  c->reporting = h; /* keeps it from being freed by another thread */
   pthread_mutex_unlock(&c->lock);
-  if (handle->on_loss) handle->on_loss(handle->data, user, &loss);
+  if (h->on_loss) h->on_loss(h->data, h->user, &h->loss);
   pthread_mutex_lock(&c->lock);
   c->reporting = NULL;
-  pthread_cond_broadcast(&c->changed);
-  return 1;
+  berth__drop(h);
 }
 
+/* The thread: renews slots, and reports losses. */
 static void *berth__run(void *client) {
   berth_client *c = (berth_client *)client;
   pthread_mutex_lock(&c->lock);
   while (!c->is_closing) {
-    berth__holding *h, *next = NULL;
-    for (h = c->holdings; h; h = h->next) {
-      if (h->state == BERTH__HELD && (!next || h->renew_at < next->renew_at)) next = h;
+    berth_slot *next = NULL, *lost = NULL;
+    for (berth_slot *h = c->slots; h; h = h->next) {
+      if (h->is_loss_due) lost = h;
+      if (h->is_held && !h->is_busy && (!next || h->renew_at < next->renew_at)) next = h;
     }
-    if (berth__report(c)) continue;
-    if (next && next->renew_at <= berth__now()) berth__renew(c, next);
+    if (lost) berth__report(lost);
+    else if (next && next->renew_at <= berth__now()) berth__renew(next);
     else berth__wait(c, next ? next->renew_at - berth__now() : 1);
   }
   pthread_mutex_unlock(&c->lock);
@@ -960,231 +884,177 @@ static int berth__is_thread(const berth_client *c) {
 /* Starts the thread, which handles no signals of the application. */
 static int berth__start(berth_client *c) {
   sigset_t all, old;
-  if (c->has_thread) return 1;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
-  c->has_thread = !pthread_create(&c->thread, NULL, berth__run, c);
+  if (!c->has_thread) c->has_thread = !pthread_create(&c->thread, NULL, berth__run, c);
   pthread_sigmask(SIG_SETMASK, &old, NULL);
   return c->has_thread;
 }
 
-/* Registers, and waits for a slot if the caller wants to. Called without the lock. */
-static int berth__register(berth_client *c, const berth__holding *h,
-                           const berth_acquire_options *o, berth__registration *g, double *sent_at,
-                           berth_error *e) {
-  double started = berth__now(), end = started + o->wait, left = o->wait, pause;
-  berth__request r;
-  int kind, is_first = 1;
-  for (;; is_first = 0) {
-    r = berth__slot_request(c, h, 0, h->license_id, g);
+/* Takes a slot at the server, and waits for one if the caller wants to. Without the lock. */
+static int berth__wait_for_slot(berth_slot *h, const berth_acquire_options *o,
+                                berth__registration *granted, double *sent_at, berth_error *e) {
+  berth_client *c = h->client;
+  double end = berth__now() + o->wait, left = o->wait;
+  for (int is_first = 1;; is_first = 0) {
+    berth__request r = {.client = c, .is_cancellable = o->wait > 0};
     r.wait = o->wait <= 0 ? -1 : is_first ? 0 : left > 30 ? 30 : (int)left;
-    r.is_cancellable = o->wait > 0;
-    if (left > r.retry_for) r.retry_for = left;
-    kind = berth__call(&r, e);
+    r.retry_for = left > c->retry_for ? left : c->retry_for;
+    int kind = berth__register(&r, h, granted, e);
     *sent_at = r.sent_at;
-    if (kind != BERTH_NO_FREE_SLOT || o->wait <= 0) break;
-    if (o->on_wait && e->position >= 0) o->on_wait(o->wait_data, e->position, r.queue_length);
-    left = end - berth__now();
-    if (left <= 0) break;
-    if (!strncasecmp(r.preference, "wait", 4) && (is_first || berth__now() - r.sent_at > 0.5)) continue;
-    pause = atof(r.retry_after) > 0 ? atof(r.retry_after) : 5;
-    end -= 0;
-    for (pause = berth__now() + (pause < left ? pause : left); berth__now() < pause;) {
-      if (berth__must_stop(&r)) break;
-      pthread_mutex_lock(&c->lock);
-      berth__wait(c, pause - berth__now());
-      pthread_mutex_unlock(&c->lock);
+    int is_queued = kind == BERTH_NO_FREE_SLOT && o->wait > 0;
+    if (is_queued && o->on_wait && e->position >= 0) {
+      o->on_wait(o->wait_data, e->position, r.queue_length);
+    }
+    /* At once again if the server waited; but not if it only says so. */
+    if (is_queued && !(r.preference[0] && (is_first || berth__now() > r.sent_at + 0.5))) {
+      double pause = r.retry_after > 0 ? r.retry_after : 5;
+      left = end - berth__now();
+      berth__pause(&r, pause < left ? pause : left);
     }
     left = end - berth__now();
-    if (left <= 0) break;
-  }
-  if (o->wait > 0 && (kind == BERTH_NO_FREE_SLOT || kind == BERTH_INVALID_ARGUMENT)) {
-    r = berth__slot_request(c, h, 1, h->license_id, NULL);
-    r.retry_for = 0;
-    r.timeout = c->timeout < 3 ? c->timeout : 3;
-    berth__call(&r, NULL);
-  }
-  return kind;
-}
-
-/* Takes the slot that h describes, or shares an equal one; takes over h. */
-static int berth__take(berth_client *c, berth__holding *h, const berth_acquire_options *o,
-                       berth_slot *handle, berth_error *e) {
-  berth__holding *other;
-  berth__registration granted = {0};
-  double sent_at = 0;
-  int kind = BERTH_OK;
-  pthread_mutex_lock(&c->lock);
-  for (;;) {
-    for (other = c->holdings; other; other = other->next) {
-      if (other->state != BERTH__ENDED && other->slot == h->slot && !strcmp(other->user, h->user)
-          && !strcmp(other->feature, h->feature) && other->license_id == h->license_id) break;
+    if (is_queued && left > 0) continue;
+    if (is_queued || (o->wait > 0 && kind == BERTH_INVALID_ARGUMENT)) {
+      berth__unregister(c, h, 3, 0, NULL); /* leaves the queue */
     }
-    if (!other || (other->state == BERTH__HELD
-                   && (berth__now() < other->ends_at || berth__is_thread(c)))) break;
-    berth__wait(c, 1);
-  }
-  if (!berth__start(c)) {
-    kind = berth__fail(e, BERTH_OUT_OF_MEMORY, "out_of_memory", "no thread can be started");
-  } else if (h->slot && h->slot->state != BERTH__HELD) {
-    kind = berth__invalid(e, "the slot of the feature is not held");
-  } else if (!other) {
-    h->next = c->holdings;
-    c->holdings = h;
-    pthread_mutex_unlock(&c->lock);
-    kind = berth__register(c, h, o, &granted, &sent_at, e);
-    pthread_mutex_lock(&c->lock);
-    if (kind == BERTH_OK) berth__note(h, &granted, sent_at);
-    else free(granted.license);
-    if (kind == BERTH_OK) h->state = BERTH__HELD;
-    other = kind == BERTH_OK ? h : NULL;
-  }
-  if (kind != BERTH_OK || other != h) h->state = BERTH__ENDED;
-  if (other != h) berth__drop(c, h);
-  if (kind == BERTH_OK) {
-    handle->client = c;
-    handle->holding = other;
-    handle->next = other->handles;
-    other->handles = handle;
-  } else {
-    free(handle);
-  }
-  pthread_cond_broadcast(&c->changed);
-  pthread_mutex_unlock(&c->lock);
-  return kind;
-}
-
-int berth_acquire(berth_client *c, const char *user, const berth_acquire_options *options,
-                  berth_slot **slot, berth_error *error) {
-  berth_acquire_options o = {0};
-  berth__holding *h = (berth__holding *)calloc(1, sizeof *h);
-  berth_slot *handle = (berth_slot *)calloc(1, sizeof *handle);
-  berth_error ignored;
-  int kind = berth__enter(c, error ? error : (error = &ignored));
-  if (options) o = *options;
-  if (kind == BERTH_OK) {
-    if (!h || !handle) kind = berth__fail(error, BERTH_OUT_OF_MEMORY, "out_of_memory", "no memory");
-    else if (!user || !*user || !berth__copy(h->user, sizeof h->user, user))
-      kind = berth__invalid(error, "user must have 1 to 256 bytes");
-    else if (!berth__copy(h->user_info, sizeof h->user_info, o.user_info))
-      kind = berth__invalid(error, "user_info must have at most 4096 bytes");
-    else if (!(o.wait >= 0 && o.wait < 1e9) || o.license_id < 0)
-      kind = berth__invalid(error, "wait and license_id must not be negative");
-    if (kind != BERTH_OK) berth__leave(c, kind);
-  }
-  if (kind != BERTH_OK) {
-    free(h);
-    free(handle);
     return kind;
   }
-  h->license_id = o.license_id;
-  handle->on_loss = o.on_loss;
-  handle->data = o.loss_data;
-  *slot = handle;
-  return berth__leave(c, berth__take(c, h, &o, handle, error));
+}
+
+/* Takes the slot that `wanted` describes, or one more reference to it. */
+static int berth__take(const berth_slot *wanted, const berth_acquire_options *o, berth_slot **out,
+                       berth_error *e) {
+  berth_client *c = wanted->client;
+  berth__registration granted = {0};
+  double sent_at = 0;
+  berth_slot *h;
+  int kind = BERTH_OK;
+  pthread_mutex_lock(&c->lock);
+  for (;; berth__wait(c, 1)) {
+    for (h = c->slots; h; h = h->next) {
+      if ((h->is_held || h->is_busy) && h->slot == wanted->slot && !strcmp(h->user, wanted->user)
+          && !strcmp(h->feature, wanted->feature) && h->license_id == wanted->license_id) break;
+    }
+    if (!h || (h->is_held && (berth__now() < h->ends_at || berth__is_thread(c)))) break;
+  }
+  if (wanted->slot && !wanted->slot->is_held) {
+    kind = berth__invalid(e, "the slot of the user is not held any more");
+  } else if (!h) {
+    h = berth__start(c) ? (berth_slot *)malloc(sizeof(berth_feature)) : NULL;
+    if (!h) kind = berth__fail(e, BERTH_OUT_OF_MEMORY, "out_of_memory", "no memory or no thread");
+    if (h) {
+      *h = *wanted;
+      h->next = c->slots;
+      h->is_busy = 1;
+      c->slots = h;
+      pthread_mutex_unlock(&c->lock);
+      kind = berth__wait_for_slot(h, o, &granted, &sent_at, e);
+      pthread_mutex_lock(&c->lock);
+      berth__note(h, &granted, sent_at);
+      h->is_busy = 0;
+      h->is_held = kind == BERTH_OK && (h->slot || !h->feature[0]);
+    }
+  }
+  if (kind == BERTH_OK) h->references++;
+  if (kind == BERTH_OK) *out = h;
+  if (h) berth__drop(h);
+  pthread_mutex_unlock(&c->lock);
+  return berth__leave(c, kind);
+}
+
+int berth_acquire(berth_client *c, const char *user, const berth_acquire_options *o,
+                  berth_slot **slot, berth_error *e) {
+  static const berth_acquire_options none;
+  berth_slot wanted = {0};
+  int kind = berth__enter(c, e);
+  if (kind != BERTH_OK) return kind;
+  if (!o) o = &none;
+  wanted.client = c;
+  wanted.license_id = o->license_id;
+  wanted.on_loss = o->on_loss;
+  wanted.data = o->loss_data;
+  if (!berth__copy(wanted.user, sizeof wanted.user, user) || !wanted.user[0]
+      || !berth__copy(wanted.user_info, sizeof wanted.user_info, o->user_info)
+      || !(o->wait >= 0 && o->wait < 1e9) || o->license_id < 0) {
+    return berth__leave(c, berth__invalid(e, "user must have 1 to 256 bytes, user_info at most 4096, "
+                                          "and wait and license_id must not be negative"));
+  }
+  return berth__take(&wanted, o, slot, e);
 }
 
 int berth_feature_acquire(berth_slot *slot, const char *code, berth_loss_callback *on_loss,
-                          void *data, berth_feature **feature, berth_error *error) {
+                          void *data, berth_feature **feature, berth_error *e) {
+  static const berth_acquire_options none;
   berth_client *c = slot->client;
-  berth_acquire_options o = {0};
-  berth__holding *h = (berth__holding *)calloc(1, sizeof *h);
-  berth_slot *handle = (berth_slot *)calloc(1, sizeof(berth_feature));
-  berth_error ignored;
-  int kind = berth__enter(c, error ? error : (error = &ignored));
-  if (kind == BERTH_OK) {
-    if (!h || !handle) kind = berth__fail(error, BERTH_OUT_OF_MEMORY, "out_of_memory", "no memory");
-    else if (!code || !*code || !berth__copy(h->feature, sizeof h->feature, code))
-      kind = berth__invalid(error, "code must have 1 to 256 bytes");
-    if (kind != BERTH_OK) berth__leave(c, kind);
-  }
-  if (kind != BERTH_OK) {
-    free(h);
-    free(handle);
-    return kind;
-  }
-  pthread_mutex_lock(&c->lock);
-  h->slot = slot->holding;
-  h->license_id = slot->holding->now.license_id;
-  strcpy(h->user, slot->holding->user);
-  pthread_mutex_unlock(&c->lock);
-  handle->on_loss = on_loss;
-  handle->data = data;
-  *feature = (berth_feature *)handle;
-  return berth__leave(c, berth__take(c, h, &o, handle, error));
-}
-
-/* Sends the release of a slot, without the lock. That it is released already is success. */
-static int berth__send_release(berth_client *c, berth__holding *h, berth_error *e) {
-  berth__request r = berth__slot_request(c, h, 1, h->feature[0] ? h->license_id : h->now.license_id,
-                                         NULL);
-  int kind = berth__call(&r, e);
-  return kind == BERTH_REFUSED && e->status == 400
-         && (h->feature[0] || !strcmp(e->code, "user_not_registered")) ? BERTH_OK : kind;
-}
-
-int berth_slot_release(berth_slot *slot, berth_error *error) {
-  berth_client *c = slot->client;
-  berth__holding *h = slot->holding;
-  berth_slot **at = &h->handles;
-  berth_error ignored;
-  int kind = berth__enter(c, error ? error : (error = &ignored));
+  berth_slot wanted = {0}, *taken = NULL;
+  int kind = berth__enter(c, e);
   if (kind != BERTH_OK) return kind;
   pthread_mutex_lock(&c->lock);
-  while (c->reporting == slot && !berth__is_thread(c)) berth__wait(c, 1);
-  while (h->handles == slot && !slot->next && berth__is_busy(c, h)) berth__wait(c, 1);
-  while (*at != slot) at = &(*at)->next;
-  *at = slot->next;
-  if (!h->handles && h->state == BERTH__HELD) {
-    if (!h->now.is_borrowed && !h->is_borrowed_here) {
-      h->state = BERTH__RELEASING;
-      pthread_mutex_unlock(&c->lock);
-      kind = berth__send_release(c, h, error);
-      pthread_mutex_lock(&c->lock);
-    }
-    berth__end(c, h, NULL);
-  }
-  berth__drop(c, h);
+  wanted.license_id = slot->now.license_id;
   pthread_mutex_unlock(&c->lock);
-  free(slot);
+  wanted.client = c;
+  wanted.slot = slot;
+  wanted.on_loss = on_loss;
+  wanted.data = data;
+  strcpy(wanted.user, slot->user);
+  if (!berth__copy(wanted.feature, sizeof wanted.feature, code) || !wanted.feature[0]) {
+    return berth__leave(c, berth__invalid(e, "code must have 1 to 256 bytes"));
+  }
+  kind = berth__take(&wanted, &none, &taken, e);
+  *feature = (berth_feature *)taken;
+  return kind;
+}
+
+int berth_slot_release(berth_slot *h, berth_error *e) {
+  berth_client *c = h->client;
+  int kind = berth__enter(c, e);
+  if (kind != BERTH_OK) return kind;
+  pthread_mutex_lock(&c->lock);
+  while ((c->reporting == h || h->is_busy) && !berth__is_thread(c)) berth__wait(c, 1);
+  h->references--;
+  if (!h->references && h->is_held) {
+    berth__end(h);
+    if (!h->now.is_borrowed && !h->is_borrowed_here) {
+      h->is_busy = 1;
+      pthread_mutex_unlock(&c->lock);
+      kind = berth__unregister(c, h, 5, 5, e);
+      pthread_mutex_lock(&c->lock);
+      h->is_busy = 0;
+    }
+  }
+  if (c->reporting != h) berth__drop(h);
+  pthread_mutex_unlock(&c->lock);
   return berth__leave(c, kind == BERTH_OK ? BERTH_OK : BERTH_UNAVAILABLE);
 }
 
-int berth_feature_release(berth_feature *feature, berth_error *error) {
-  return berth_slot_release(&feature->handle, error);
-}
+int berth_feature_release(berth_feature *h, berth_error *e) { return berth_slot_release(&h->slot, e); }
 
-int berth_slot_info(const berth_slot *slot, berth_slot_information *info) {
-  berth_client *c = slot->client;
-  const berth__holding *h = slot->holding;
+int berth_slot_info(const berth_slot *h, berth_slot_information *info) {
   memset(info, 0, sizeof *info);
-  if (c->pid != getpid()) return BERTH_INVALID_ARGUMENT;
-  pthread_mutex_lock(&c->lock);
+  if (h->client->pid != getpid()) return BERTH_INVALID_ARGUMENT;
+  pthread_mutex_lock(&h->client->lock);
   info->license_id = h->now.license_id;
   strcpy(info->registered_at, h->now.registered_at);
   strcpy(info->expires_at, h->now.expires_at);
   info->is_borrowed = h->now.is_borrowed || h->is_borrowed_here;
-  info->is_held = h->state == BERTH__HELD && berth__now() < h->ends_at
+  info->is_held = h->is_held && berth__now() < h->ends_at
                && (!h->slot || berth__now() < h->slot->ends_at);
-  pthread_mutex_unlock(&c->lock);
+  pthread_mutex_unlock(&h->client->lock);
   return BERTH_OK;
 }
 
-int berth_slot_is_held(const berth_slot *slot) {
+int berth_slot_is_held(const berth_slot *h) {
   berth_slot_information info;
-  return berth_slot_info(slot, &info) == BERTH_OK && info.is_held;
+  return berth_slot_info(h, &info) == BERTH_OK && info.is_held;
 }
 
-int berth_feature_is_held(const berth_feature *feature) {
-  return berth_slot_is_held(&feature->handle);
-}
+int berth_feature_is_held(const berth_feature *h) { return berth_slot_is_held(&h->slot); }
 
-char *berth_slot_license(const berth_slot *slot) {
-  char *license;
-  if (slot->client->pid != getpid()) return NULL;
-  pthread_mutex_lock(&slot->client->lock);
-  license = strdup(slot->holding->now.license);
-  pthread_mutex_unlock(&slot->client->lock);
+char *berth_slot_license(const berth_slot *h) {
+  if (h->client->pid != getpid()) return NULL;
+  pthread_mutex_lock(&h->client->lock);
+  char *license = strdup(h->now.license);
+  pthread_mutex_unlock(&h->client->lock);
   return license;
 }
 
@@ -1193,26 +1063,24 @@ char *berth_slot_license(const berth_slot *slot) {
 /* Makes or checks an idempotency key. */
 static int berth__choose_key(const char *wanted, char key[65], berth_error *e) {
   unsigned char random[16];
-  const char *p = wanted;
-  if (!wanted) {
-    if (!berth__random(random, sizeof random)) return berth__invalid(e, "no /dev/urandom: give key");
+  size_t size = 0;
+  if (!wanted && berth__random(random, sizeof random)) {
     berth__hex(random, sizeof random, key);
     return BERTH_OK;
   }
-  while (*p > 0x20 && *p < 0x7F) p++;
-  if (!*p && p > wanted && berth__copy(key, 65, wanted)) return BERTH_OK;
+  while (wanted && wanted[size] > 0x20 && wanted[size] < 0x7F) size++;
+  if (size > 0 && !wanted[size] && berth__copy(key, 65, wanted)) return BERTH_OK;
   return berth__invalid(e, "key must have 1 to 64 visible ASCII characters");
 }
 
-/* Makes a call that is counted once by its key. */
+/* Makes a call that counts once by its key. */
 static int berth__call_with_key(berth__request *r, const char *key, berth_error *e) {
-  static const char hint[] = "; it may have been counted: repeat it with the same key";
-  int kind = BERTH_OK;
-  r->key = key;
-  kind = berth__call(r, e);
-  if (kind != BERTH_UNAVAILABLE) return kind;
+  int kind = berth__call(r, e);
+  if (kind != BERTH_UNAVAILABLE || !e) return kind;
+  size_t size = strlen(e->message);
   strcpy(e->key, key);
-  strncat(e->message, hint, sizeof e->message - strlen(e->message) - 1);
+  snprintf(e->message + size, sizeof e->message - size, "; it may have been done: repeat the call "
+           "with the same key");
   return kind;
 }
 
@@ -1229,32 +1097,26 @@ static int berth__read_text(const char *reply, void *out) {
   return *reply && *(char **)out;
 }
 
-int berth_borrow(berth_client *c, const char *user, const berth_borrow_options *options,
-                 berth_borrowed *borrow, berth_error *error) {
-  berth_borrow_options o = {0};
-  berth__request r;
-  berth__holding *h;
-  berth_error ignored;
-  char id[24] = "", key[65], path[840], *product;
-  int kind = berth__enter(c, error ? error : (error = &ignored));
+int berth_borrow(berth_client *c, const char *user, const berth_borrow_options *o,
+                 berth_borrowed *borrow, berth_error *e) {
+  static const berth_borrow_options none;
+  char id[24], key[65], path[840], *product;
+  int kind = berth__enter(c, e);
   if (kind != BERTH_OK) return kind;
+  if (!o) o = &none;
   memset(borrow, 0, sizeof *borrow);
-  if (options) o = *options;
-  if (o.license_id) snprintf(id, sizeof id, "%lld", o.license_id);
-  kind = berth__choose_key(o.key, key, error);
-  if (!user || !*user || strlen(user) > 256) kind = berth__invalid(error, "user must have 1 to 256 bytes");
-  if (!c->nonce[0]) kind = berth__invalid(error, "this device has no machine id: give nonce");
+  kind = berth__choose_key(o->key, key, e);
+  if (!user || !*user) kind = berth__invalid(e, "user is empty");
+  if (!c->nonce[0]) kind = berth__invalid(e, "there is no machine id: give the option nonce");
   if (kind != BERTH_OK) return berth__leave(c, kind);
-  r = berth__request_to(c, "/api/v4/borrow",
-                        berth__object("product", c->product, "user", user, "os_hostname", c->host,
-                                      "license_id", id, "borrowed_until", o.until, NULL));
-  r.nonce = c->nonce;
-  r.read = berth__read_borrow;
-  r.out = borrow;
-  kind = berth__call_with_key(&r, key, error);
+  berth__request r = {.client = c, .path = "/api/v4/borrow", .wait = -1, .retry_for = c->retry_for,
+                      .nonce = c->nonce, .key = key, .read = berth__read_borrow, .out = borrow};
+  r.body = berth__object("product", c->product, "user", user, "os_hostname", c->host, "license_id",
+                         berth__digits_of(o->license_id, id), "borrowed_until", o->until, NULL);
+  kind = berth__call_with_key(&r, key, e);
   if (kind == BERTH_OK) {
     pthread_mutex_lock(&c->lock);
-    for (h = c->holdings; h; h = h->next) {
+    for (berth_slot *h = c->slots; h; h = h->next) {
       if (!strcmp(h->user, user) && !h->feature[0]) h->is_borrowed_here = 1;
     }
     pthread_mutex_unlock(&c->lock);
@@ -1262,12 +1124,10 @@ int berth_borrow(berth_client *c, const char *user, const berth_borrow_options *
     snprintf(path, sizeof path, "/api/v4/license?license_id=%lld&product=%s", borrow->license_id,
              product ? product : "");
     curl_free(product);
-    r = berth__request_to(c, path, NULL);
-    r.accept = "application/jwt";
-    r.read = berth__read_text;
-    r.out = &borrow->license;
-    r.is_text = 1;
-    kind = berth__call_with_key(&r, key, error);
+    berth__request license = {.client = c, .path = path, .wait = -1, .retry_for = c->retry_for,
+                              .accept = "application/jwt", .is_text = 1, .read = berth__read_text,
+                              .out = &borrow->license};
+    kind = berth__call_with_key(&license, key, e);
   }
   if (kind != BERTH_OK) berth_borrow_free(borrow);
   return berth__leave(c, kind);
@@ -1279,33 +1139,27 @@ void berth_borrow_free(berth_borrowed *borrow) {
   memset(borrow, 0, sizeof *borrow);
 }
 
-int berth_release(berth_client *c, const char *user, berth_error *error) {
-  berth__request r;
-  berth__holding *h, *next;
-  berth_error ignored;
-  int kind = berth__enter(c, error ? error : (error = &ignored));
+int berth_release(berth_client *c, const char *user, berth_error *e) {
+  berth_slot named = {.client = c}, *h;
+  int kind = berth__enter(c, e);
   if (kind != BERTH_OK) return kind;
-  if (!user || !*user) return berth__leave(c, berth__invalid(error, "user is empty"));
+  if (!berth__copy(named.user, sizeof named.user, user) || !named.user[0]) {
+    return berth__leave(c, berth__invalid(e, "user must have 1 to 256 bytes"));
+  }
   pthread_mutex_lock(&c->lock);
-  for (h = c->holdings; h; h = h ? h->next : c->holdings) {
-    if (h->feature[0] || strcmp(h->user, user) || !berth__is_busy(c, h)) continue;
+  for (h = c->slots; h; h = h ? h->next : c->slots) {
+    if (!h->is_busy || strcmp(h->user, user)) continue;
     berth__wait(c, 1);
     h = NULL; /* the list may have changed: begin again */
   }
-  for (h = c->holdings; h; h = h->next) {
-    if (!strcmp(h->user, user) && h->state == BERTH__HELD) h->state = BERTH__RELEASING;
-  }
+  for (h = c->slots; h; h = h->next) h->is_busy |= h->is_held && !strcmp(h->user, user);
   pthread_mutex_unlock(&c->lock);
-  r = berth__request_to(c, "/api/v4/unregister",
-                        berth__object("product", c->product, "user", user, NULL));
-  kind = berth__call(&r, error);
-  if (kind == BERTH_REFUSED && !strcmp(error->code, "user_not_registered")) kind = BERTH_OK;
+  kind = berth__unregister(c, &named, c->timeout, c->retry_for, e);
   pthread_mutex_lock(&c->lock);
-  for (h = c->holdings; h; h = next) {
-    next = h->next;
-    if (strcmp(h->user, user) || h->state != BERTH__RELEASING) continue;
-    h->state = BERTH__HELD;
-    if (kind == BERTH_OK) berth__end(c, h, NULL);
+  for (h = c->slots; h; h = h->next) {
+    if (strcmp(h->user, user)) continue;
+    h->is_busy = 0;
+    if (kind == BERTH_OK) berth__end(h);
   }
   pthread_cond_broadcast(&c->changed);
   pthread_mutex_unlock(&c->lock);
@@ -1318,96 +1172,95 @@ static int berth__read_consumption(const char *reply, void *out) {
                      "max_consumptions", &n->maximum) && n->license_id >= 0;
 }
 
-int berth_consume(berth_client *c, long long n, const berth_consume_options *options,
-                  berth_consumption *consumption, berth_error *error) {
-  berth_consume_options o = {0};
-  berth__request r;
-  berth_error ignored;
-  char count[24], id[24] = "", overages[24] = "";
-  int kind = berth__enter(c, error ? error : (error = &ignored));
+int berth_consume(berth_client *c, long long n, const berth_consume_options *o,
+                  berth_consumption *out, berth_error *e) {
+  static const berth_consume_options none;
+  char count[24], id[24], overages[24] = "";
+  int kind = berth__enter(c, e);
   if (kind != BERTH_OK) return kind;
-  memset(consumption, 0, sizeof *consumption);
-  consumption->maximum = -1;
-  if (options) o = *options;
-  kind = berth__choose_key(o.key, consumption->key, error);
+  if (!o) o = &none;
+  *out = (berth_consumption){.maximum = -1};
+  kind = berth__choose_key(o->key, out->key, e);
   if (kind != BERTH_OK) return berth__leave(c, kind);
   snprintf(count, sizeof count, "%lld", n);
-  if (o.license_id) snprintf(id, sizeof id, "%lld", o.license_id);
-  if (o.max_overages) snprintf(overages, sizeof overages, "%lld", *o.max_overages);
-  r = berth__request_to(c, o.feature ? "/api/v4/add_feature_consumption" : "/api/v4/add_consumption",
-                        berth__object("product", c->product, "consumptions", count, "feature",
-                                      o.feature, "user", o.user, "license_id", id, "max_overages",
-                                      overages, "allow_overages", o.allow_overages > 0 ? "true"
-                                      : o.allow_overages < 0 ? "false" : "", NULL));
-  r.read = berth__read_consumption;
-  r.out = consumption;
-  return berth__leave(c, berth__call_with_key(&r, consumption->key, error));
+  if (o->max_overages) snprintf(overages, sizeof overages, "%lld", *o->max_overages);
+  berth__request r = {.client = c, .wait = -1, .retry_for = c->retry_for, .key = out->key,
+                      .read = berth__read_consumption, .out = out};
+  r.path = o->feature ? "/api/v4/add_feature_consumption" : "/api/v4/add_consumption";
+  r.body = berth__object("product", c->product, "consumptions", count, "feature", o->feature, "user",
+                         o->user, "license_id", berth__digits_of(o->license_id, id), "max_overages",
+                         overages, "allow_overages", o->allow_overages > 0 ? "true"
+                         : o->allow_overages < 0 ? "false" : "", NULL);
+  return berth__leave(c, berth__call_with_key(&r, out->key, e));
 }
 
 /* --- The lease check --- */
 
-/* Decodes base64url in its one canonical form; returns the number of bytes, -1: malformed. */
-static long berth__decode(const char *text, size_t size, unsigned char *out) {
-  static const char symbols[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-  unsigned long bits = 0;
-  long count = 0;
+/* Decodes symbols of so many bits each, without stray symbols or bits. Returns the number of bytes;
+ * -1: malformed, or there are more than the room. */
+static long berth__decode(const char *text, size_t size, int width, unsigned char *out, long room) {
+  static const char *const alphabets[] = {"0123456789abcdef", "0123456789ABCDEFGHJKMNPQRSTVWXYZ",
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"};
+  const char *alphabet = alphabets[width - 4];
+  unsigned bits = 0;
   int have = 0;
+  long count = 0;
   for (; size > 0; size--, text++) {
-    const char *symbol = *text ? strchr(symbols, *text) : NULL;
+    const char *symbol = *text ? strchr(alphabet, *text) : NULL;
     if (!symbol) return -1;
-    bits = (bits << 6 | (unsigned long)(symbol - symbols)) & 0xFFFF;
-    have += 6;
-    if (have >= 8) {
-      have -= 8;
-      out[count++] = (unsigned char)(bits >> have);
-    }
+    bits = (bits << width | (unsigned)(symbol - alphabet)) & 0xFFFF;
+    have += width;
+    if (have < 8) continue;
+    if (count == room) return -1;
+    have -= 8;
+    out[count++] = (unsigned char)(bits >> have);
   }
-  return have < 6 && !(bits & ((1u << have) - 1)) ? count : -1;
+  return have < width && !(bits & ((1u << have) - 1)) ? count : -1;
 }
 
 #ifdef BERTH_WITH_OPENSSL
-static void berth__sha256(const void *data, size_t size, unsigned char out[32]) {
+static void berth__sha256(const void *data, size_t size, unsigned char out[32], char hex[65]) {
   EVP_Digest(data, size, out, NULL, EVP_sha256(), NULL);
+  berth__hex(out, 32, hex);
 }
 
 static int berth__is_signed(const unsigned char key[32], const void *text, size_t size,
                             const unsigned char signature[64]) {
-  EVP_PKEY *pkey = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key, 32);
+  EVP_PKEY *public_key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key, 32);
   EVP_MD_CTX *context = EVP_MD_CTX_new();
-  int is_signed = pkey && context && EVP_DigestVerifyInit(context, NULL, NULL, NULL, pkey) == 1
+  int is_signed = public_key && context
+               && EVP_DigestVerifyInit(context, NULL, NULL, NULL, public_key) == 1
                && EVP_DigestVerify(context, signature, 64, (const unsigned char *)text, size) == 1;
-  /* Under a key of small order, one signature fits any text. */
-  is_signed &= memcmp(key + 1, key + 2, 29) && memcmp(key, "\x26\xe8\x95\x8f\xc2\xb2\x27\xb0", 8)
-            && memcmp(key, "\xc7\x17\x6a\x70\x3d\x4d\xd8\x4f", 8);
   EVP_MD_CTX_free(context);
-  EVP_PKEY_free(pkey);
-  return is_signed;
+  EVP_PKEY_free(public_key);
+  /* Under a key of small order, one signature fits any text. */
+  return is_signed && memcmp(key + 1, key + 2, 29)
+      && memcmp(key, "\x26\xe8\x95\x8f\xc2\xb2\x27\xb0", 8)
+      && memcmp(key, "\xc7\x17\x6a\x70\x3d\x4d\xd8\x4f", 8);
 }
 
 typedef struct {
-  char *header, *payload, *memory; /* JSON texts in the memory */
+  char *header, *payload; /* JSON; header is to be freed in any case */
   const char *text;
   size_t signed_size;
   unsigned char signature[64];
 } berth__document;
 
-/* Reads a signed document of a type; 0: malformed. Its memory is to be freed in any case. */
+/* Reads a signed document of a type; 0: malformed. */
 static int berth__open(berth__document *d, const char *text, const char *type) {
   const char *dot = strchr(text, '.'), *last = dot ? strchr(dot + 1, '.') : NULL;
   char algorithm[8], found[32];
-  long header, payload;
-  memset(d, 0, sizeof *d);
-  if (!last || strlen(text) > 49152 || strlen(last + 1) != 86) return 0;
+  if (!last || strlen(text) > 49152) return 0;
   d->text = text;
   d->signed_size = (size_t)(last - text);
-  d->memory = (char *)calloc(1, d->signed_size + 2);
-  if (!d->memory) return 0;
-  header = berth__decode(text, (size_t)(dot - text), (unsigned char *)d->memory);
-  d->header = d->memory;
-  d->payload = d->memory + header + 1;
-  if (header < 0) return 0;
-  payload = berth__decode(dot + 1, (size_t)(last - dot - 1), (unsigned char *)d->payload);
-  return payload >= 0 && berth__decode(last + 1, 86, d->signature) == 64
+  d->header = (char *)calloc(2, d->signed_size);
+  if (!d->header) return 0;
+  d->payload = d->header + d->signed_size;
+  long room = (long)d->signed_size - 1;
+  long header = berth__decode(text, (size_t)(dot - text), 6, (unsigned char *)d->header, room);
+  long payload = berth__decode(dot + 1, (size_t)(last - dot - 1), 6, (unsigned char *)d->payload, room);
+  return header >= 0 && payload >= 0
+      && berth__decode(last + 1, strlen(last + 1), 6, d->signature, 64) == 64
       && berth__is_object(d->header, (size_t)header, 1)
       && berth__is_object(d->payload, (size_t)payload, 1)
       && berth__read(d->header, "tt", "alg", algorithm, sizeof algorithm, "typ", found, sizeof found)
@@ -1422,287 +1275,235 @@ typedef struct { /* what the vendor granted */
 } berth__grant;
 
 static int berth__is_time(const char *text) {
-  int y, month, day, hour, minute, second;
-  return sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d", &y, &month, &day, &hour, &minute, &second) == 6
-      && strlen(text) >= 20 && text[strlen(text) - 1] == 'Z' && month >= 1 && month <= 12
-      && day >= 1 && day <= 31 && hour < 24 && minute < 60 && second < 60;
+  int year, month, day, hour, minute, second, end = 0;
+  return sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute, &second, &end)
+         == 6 && end == 19 && text[strlen(text) - 1] == 'Z' && month >= 1 && month <= 12 && day >= 1
+      && day <= 31 && hour < 24 && minute < 60 && second < 60;
 }
 
-/* Writes a time in seconds as text. Texts of this form are compared instead of times. */
-static const char *berth__format_time(double seconds, char out[32]) {
+/* Writes a time as text. Times are compared as texts, in whole seconds. */
+static const char *berth__format_time(long long seconds, char out[32]) {
   time_t time = (time_t)seconds;
   struct tm parts;
   strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&time, &parts));
   return out;
 }
 
-static int berth__read_terms(const char *json, berth__grant *g) {
+/* Reads the terms of a license or policy, and the appliance's key at a path of `keys`. */
+static int berth__read_grant(const char *terms, const char *keys, const char *path, berth__grant *g) {
+  const char *key = berth__find(keys, path);
+  char type[8], curve[16], x[44];
   strcpy(g->start, "1970-01-01T00:00:00Z");
   strcpy(g->until, "9999-12-31T23:59:59Z");
-  return berth__read(json, "tbTTIiI", "terms.product", g->product, sizeof g->product,
+  return berth__read(terms, "tbTTIiI", "terms.product", g->product, sizeof g->product,
                      "terms.enabled", &g->is_enabled, "terms.start", g->start, sizeof g->start,
                      "terms.valid_until", g->until, sizeof g->until, "terms.grace_hours",
                      &g->grace_hours, "terms.timeout_minutes", &g->timeout_minutes,
                      "terms.borrow_hours", &g->borrow_hours)
-      && berth__is_time(g->start) && berth__is_time(g->until);
+      && berth__is_time(g->start) && berth__is_time(g->until) && key
+      && berth__read(key, "ttt", "kty", type, sizeof type, "crv", curve, sizeof curve, "x", x, sizeof x)
+      && !strcmp(type, "OKP") && !strcmp(curve, "Ed25519")
+      && berth__decode(x, strlen(x), 6, g->key, 32) == 32;
 }
 
-static int berth__read_key(const char *json, const char *path, unsigned char out[32]) {
-  char type[8], curve[16], x[44];
-  const char *key = berth__find(json, path);
-  return key && berth__read(key, "ttt", "kty", type, sizeof type, "crv", curve, sizeof curve, "x", x,
-                            sizeof x)
-      && !strcmp(type, "OKP") && !strcmp(curve, "Ed25519") && berth__decode(x, strlen(x), out) == 32;
+static const char *berth__check_license(const berth_client *c, const char *text, berth__document *d,
+                                        berth__grant *g) {
+  unsigned char hash[32];
+  if (!berth__open(d, text, "berth-license+jwt")
+      || !berth__read_grant(d->payload, d->payload, "cnf.jwk", g)
+      || !berth__read(d->payload, "tii", "appliance", g->appliance, sizeof g->appliance, "license_id",
+                      &g->license_id, "serial", &g->serial)) return "license_malformed";
+  berth__sha256(text, strlen(text), hash, g->lic);
+  for (int i = 0; i < c->key_count; i++) {
+    if (berth__is_signed(c->keys[i], text, d->signed_size, d->signature)) return NULL;
+  }
+  return "license_forged";
 }
 
-/* Turns a code into canonical symbols; returns their number, 0 if there are more than `room`. */
-static size_t berth__canonical(const char *code, char *out, size_t room) {
-  size_t size = 0;
+/* Turns a code into canonical symbols, without check symbols if it has rows. Returns their number. */
+static size_t berth__canonical(const char *code, char *out, size_t room, int has_rows) {
+  size_t size = 0, read = 0;
   for (; *code; code++) {
     int symbol = toupper((unsigned char)*code);
     if (!isdigit(symbol) && !(symbol >= 'A' && symbol <= 'Z')) continue;
+    int is_check = has_rows && (++read % 20 == 0 || read == 115);
     if (size == room) return 0;
-    out[size++] = (char)(symbol == 'I' || symbol == 'L' ? '1' : symbol == 'O' ? '0' : symbol);
+    if (!is_check) out[size++] = (char)(strchr("IL", symbol) ? '1' : symbol == 'O' ? '0' : symbol);
   }
-  return size;
+  return has_rows && read != 115 ? 0 : size;
 }
 
-static int berth__unpack(const char *symbols, unsigned char *out, size_t count) {
-  static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-  unsigned long bits = 0;
-  int have = 0;
-  while (count > 0) {
-    const char *symbol = *symbols ? strchr(alphabet, *symbols++) : NULL;
-    if (!symbol) return 0;
-    bits = (bits << 5 | (unsigned long)(symbol - alphabet)) & 0xFFFF;
-    have += 5;
-    if (have < 8) continue;
-    have -= 8;
-    *out++ = (unsigned char)(bits >> have);
-    count--;
-  }
-  return 1;
-}
-
-static int berth__unhex(const char *text, unsigned char out[5]) {
-  int i;
-  unsigned byte;
-  for (i = 0; i < 5; i++) {
-    if (strspn(text + 2 * i, "0123456789abcdef") < 2 || sscanf(text + 2 * i, "%2x", &byte) != 1) return 0;
-    out[i] = (unsigned char)byte;
-  }
-  return !text[10];
-}
-
+/* Adds an item with its length to a text that the vendor signed. */
 static void berth__frame(berth__buffer *b, const void *data, size_t size) {
   unsigned char length[4] = {0, 0, (unsigned char)(size >> 8), (unsigned char)size};
   berth__append(b, length, 4);
   berth__append(b, data, size);
 }
 
-/* Reads a bundle of a license by code and checks it with the vendor's keys. */
-static const char *berth__check_bundle(const berth_client *c, const char *text, berth__grant *g) {
-  char *policy = NULL, *code = NULL, *license_key = NULL, *initialization = NULL;
-  char prefix[11], nonce[11], symbols[115], initial[20];
-  unsigned char appliance[10], hardware[5], random[5], bytes[68], hash[32], kind_byte;
-  long long version = 0, kind = 0, days;
-  berth__buffer signed_text = {0}, id = {0};
-  berth__document d = {0};
-  size_t i, used;
-  int k;
-  const char *refusal = "license_malformed";
-  if (berth__is_object(text, strlen(text), 1)
-      && berth__read(text, "iisssstttT", "version", &version, "kind", &kind, "policy", &policy,
-                     "confirmation_code", &code, "license_key", &license_key, "initialization_code",
-                     &initialization, "appliance_id", g->appliance, sizeof g->appliance,
-                     "hardware_prefix", prefix, sizeof prefix, "nonce", nonce, sizeof nonce, "-", prefix,
-                     sizeof prefix)
-      && version == 2 && (kind == 1 || kind == 2) && strlen(g->appliance) == 16
-      && strlen(license_key) < 65536 && berth__read_key(text, "appliance_jwk", g->key)
-      && berth__unpack(g->appliance, appliance, 10) && berth__unhex(prefix, hardware)
-      && berth__unhex(nonce, random) && berth__canonical(code, symbols, 115) == 115
-      && berth__open(&d, policy, "berth-policy+jwt") && berth__read_terms(d.payload, g)) {
-    used = berth__canonical(initialization, initial, 20);
-    /* Rows of 19 symbols, each followed by a check symbol. */
-    for (i = 0; i < 109; i++) symbols[i] = symbols[i + i / 19];
-    symbols[109] = '\0';
-    if (berth__unpack(symbols, bytes, 68)) {
-      refusal = "license_forged";
-      kind_byte = (unsigned char)kind;
-      berth__frame(&signed_text, "berth-confirm-v2", 16);
-      berth__frame(&signed_text, &kind_byte, 1);
-      berth__frame(&signed_text, appliance, 10);
-      berth__frame(&signed_text, hardware, 5);
-      berth__frame(&signed_text, random, 5);
-      berth__frame(&signed_text, license_key, strlen(license_key));
-      berth__sha256(policy, strlen(policy), hash);
-      berth__frame(&signed_text, hash, 32);
-      berth__frame(&signed_text, initial, used);
-      berth__frame(&signed_text, bytes + 64, 4);
-      berth__sha256(g->key, 32, hash);
-      for (k = 0; k < c->key_count && refusal; k++) {
-        if (signed_text.has_failed || memcmp(hash, appliance, 10)
-            || !berth__is_signed(c->keys[k], signed_text.data, signed_text.size, bytes)
-            || !berth__is_signed(c->keys[k], d.text, d.signed_size, d.signature)) continue;
-        refusal = NULL;
-        berth__append(&id, c->keys[k], 32);
-        berth__append(&id, license_key, strlen(license_key));
-        if (id.has_failed) refusal = "license_malformed";
-        else berth__sha256(id.data, id.size, hash);
-        for (i = 0, g->license_id = 0; i < 7; i++) g->license_id = g->license_id << 8 | hash[i];
-        g->license_id >>= 4;
-      }
-      berth__sha256(bytes, 68, hash);
-      berth__hex(hash, 32, g->lic);
-      g->serial = bytes[66] << 8 | bytes[67];
-      days = bytes[64] << 8 | bytes[65];
-      if (days) berth__format_time((double)days * 86400, g->until);
-    }
+typedef struct { /* a bundle: the proof of a license by code */
+  char policy[49153], code[512], key[4096], initialization[256], prefix[11], nonce[11];
+  long long version, kind;
+} berth__bundle;
+
+static const char *berth__check_bundle(const berth_client *c, const char *text, berth__bundle *b,
+                                       berth__document *d, berth__buffer *proof, berth__grant *g) {
+  char symbols[115], initial[32], hex[65];
+  unsigned char appliance[10], prefix[5], nonce[5], code[68], hash[32], kind;
+  if (!berth__is_object(text, strlen(text), 1)
+      || !berth__read(text, "iittttttt", "version", &b->version, "kind", &b->kind, "policy", b->policy,
+                      sizeof b->policy, "confirmation_code", b->code, sizeof b->code, "license_key",
+                      b->key, sizeof b->key, "initialization_code", b->initialization,
+                      sizeof b->initialization, "hardware_prefix", b->prefix, sizeof b->prefix,
+                      "nonce", b->nonce, sizeof b->nonce, "appliance_id", g->appliance,
+                      sizeof g->appliance)
+      || b->version != 2 || b->kind < 1 || b->kind > 2
+      || berth__decode(g->appliance, strlen(g->appliance), 5, appliance, 10) != 10
+      || berth__decode(b->prefix, strlen(b->prefix), 4, prefix, 5) != 5
+      || berth__decode(b->nonce, strlen(b->nonce), 4, nonce, 5) != 5
+      || berth__canonical(b->code, symbols, sizeof symbols, 1) != 109
+      || berth__decode(symbols, 109, 5, code, 68) != 68
+      || !berth__open(d, b->policy, "berth-policy+jwt")
+      || !berth__read_grant(d->payload, text, "appliance_jwk", g)) return "license_malformed";
+  kind = (unsigned char)b->kind;
+  berth__frame(proof, "berth-confirm-v2", 16);
+  berth__frame(proof, &kind, 1);
+  berth__frame(proof, appliance, 10);
+  berth__frame(proof, prefix, 5);
+  berth__frame(proof, nonce, 5);
+  berth__frame(proof, b->key, strlen(b->key));
+  berth__sha256(b->policy, strlen(b->policy), hash, hex);
+  berth__frame(proof, hash, 32);
+  berth__frame(proof, initial, berth__canonical(b->initialization, initial, sizeof initial, 0));
+  berth__frame(proof, code + 64, 4);
+  berth__sha256(g->key, 32, hash, hex);
+  if (proof->has_failed || memcmp(hash, appliance, 10)) return "license_forged";
+  berth__sha256(code, 68, hash, g->lic);
+  g->serial = code[66] << 8 | code[67];
+  int days = code[64] << 8 | code[65]; /* 0: the end is that of the policy */
+  if (days) berth__format_time(86400LL * days, g->until);
+  for (int i = 0; i < c->key_count; i++) {
+    if (!berth__is_signed(c->keys[i], proof->data, proof->size, code)
+        || !berth__is_signed(c->keys[i], d->text, d->signed_size, d->signature)) continue;
+    proof->size = 0;
+    berth__append(proof, c->keys[i], 32);
+    berth__append(proof, b->key, strlen(b->key));
+    berth__sha256(proof->data, proof->size, hash, hex);
+    hex[13] = '\0';
+    g->license_id = strtoll(hex, NULL, 16);
+    return NULL;
   }
-  free(policy);
-  free(code);
-  free(license_key);
-  free(initialization);
-  free(d.memory);
-  free(signed_text.data);
-  free(id.data);
-  return refusal;
+  return "license_forged";
 }
 
-static const char *berth__check_license(const berth_client *c, const char *text, berth__grant *g) {
-  berth__document d;
-  unsigned char hash[32];
-  const char *refusal = "license_malformed";
-  int k;
-  if (berth__open(&d, text, "berth-license+jwt")
-      && berth__read(d.payload, "tii", "appliance", g->appliance, sizeof g->appliance, "license_id",
-                     &g->license_id, "serial", &g->serial)
-      && berth__read_key(d.payload, "cnf.jwk", g->key) && berth__read_terms(d.payload, g)) {
-    refusal = "license_forged";
-    for (k = 0; k < c->key_count; k++) {
-      if (berth__is_signed(c->keys[k], text, d.signed_size, d.signature)) refusal = NULL;
-    }
-    berth__sha256(text, strlen(text), hash);
-    berth__hex(hash, 32, g->lic);
-  }
-  free(d.memory);
-  return refusal;
-}
-
-int berth_verify(berth_client *c, const char *lease, const char *license, berth_lease *out,
-                 berth_error *error) {
-  berth__grant g;
-  berth__document d = {0};
-  char iss[32] = "", kid[32] = "", lic[80] = "", nonce[132] = "", a[32], b[32];
-  long long iat = 0, exp = 0, now = (long long)time(NULL), longest;
-  const char *refusal = NULL;
-  size_t i;
-  int kind = berth__enter(c, error);
-  if (kind != BERTH_OK) return kind;
-  memset(&g, 0, sizeof g);
-  memset(out, 0, sizeof *out);
-  if (!lease || !license || !c->key_count || !c->nonce[0]) {
-    return berth__leave(c, berth__invalid(error, "lease, license, vendor_keys and nonce are needed"));
-  }
-  refusal = *license == '{' ? berth__check_bundle(c, license, &g) : berth__check_license(c, license, &g);
-  if (!refusal && (!berth__open(&d, lease, "berth-lease+jwt")
-      || !berth__read(d.header, "t", "kid", kid, sizeof kid)
-      || !berth__read(d.payload, "tttiitiiT", "iss", iss, sizeof iss, "sub", out->user,
+static const char *berth__check_lease(const berth_client *c, const char *lease,
+                                      const berth__grant *g, berth__document *d, berth_lease *out) {
+  char iss[32], kid[32], lic[80], nonce[132] = "", now_text[32], end_text[32], exp_text[32];
+  long long iat, exp, now = (long long)time(NULL), grace = 3600 * g->grace_hours, longest;
+  if (!berth__open(d, lease, "berth-lease+jwt") || !berth__read(d->header, "t", "kid", kid, sizeof kid)
+      || !berth__read(d->payload, "tttiitiiT", "iss", iss, sizeof iss, "sub", out->user,
                       sizeof out->user, "aud", out->product, sizeof out->product, "license_id",
                       &out->license_id, "serial", &out->serial, "lic", lic, sizeof lic, "iat", &iat,
                       "exp", &exp, "nonce", nonce, sizeof nonce)
-      || iat < 0 || exp < 0 || exp > 253402300799LL)) refusal = "lease_malformed";
-  longest = 60 * g.timeout_minutes > 3600 * g.borrow_hours ? 60 * g.timeout_minutes
-                                                          : 3600 * g.borrow_hours;
-  if (!refusal) {
-    const struct {
-      int holds;
-      const char *code;
-    } rules[] = {
-      {berth__is_signed(g.key, lease, d.signed_size, d.signature) && !strcmp(iss, g.appliance)
-       && !strcmp(kid, g.appliance), "lease_forged"},
-      {!strcmp(g.product, c->product) && !strcmp(out->product, c->product), "other_product"},
-      {g.is_enabled, "license_disabled"},
-      {strncmp(g.start, berth__format_time((double)now + BERTH__LEEWAY, a), 19) <= 0,
-       "license_not_started"},
-      {strncmp(berth__format_time((double)(now - BERTH__LEEWAY - 3600 * g.grace_hours), a), g.until, 19)
-       < 0, "license_ended"},
-      {now < exp + BERTH__LEEWAY, "lease_expired"},
-      {strncmp(berth__format_time((double)(exp - 3600 * g.grace_hours), b), g.until, 19) <= 0,
-       "lease_outlasts_license"},
-      {exp - iat <= longest + BERTH__LEEWAY, "lease_too_long"},
-      {iat <= now + BERTH__LEEWAY, "lease_not_started"},
-      {out->license_id == g.license_id && out->serial == g.serial && !strcmp(lic, g.lic),
-       "other_license"},
-      {!strcmp(nonce, c->nonce), "other_device"}};
-    for (i = 0; i < sizeof rules / sizeof *rules && !refusal; i++) {
-      if (!rules[i].holds) refusal = rules[i].code;
-    }
-    berth__format_time((double)exp, out->expires_at);
+      || iat < 0 || exp < 0 || exp > 253402300799LL) return "lease_malformed";
+  longest = 60 * g->timeout_minutes;
+  if (longest < 3600 * g->borrow_hours) longest = 3600 * g->borrow_hours;
+  berth__format_time(now + 60, now_text); /* clocks may differ by 60 seconds */
+  berth__format_time(now - 60 - grace, end_text);
+  berth__format_time(exp - grace, exp_text);
+  berth__format_time(exp, out->expires_at);
+  const struct {
+    int is_broken;
+    const char *code;
+  } rules[] = {
+    {!berth__is_signed(g->key, lease, d->signed_size, d->signature), "lease_forged"},
+    {strcmp(iss, g->appliance) || strcmp(kid, g->appliance), "lease_forged"},
+    {strcmp(g->product, c->product) || strcmp(out->product, c->product), "other_product"},
+    {!g->is_enabled, "license_disabled"},
+    {strncmp(g->start, now_text, 19) > 0, "license_not_started"},
+    {strncmp(end_text, g->until, 19) >= 0, "license_ended"},
+    {now >= exp + 60, "lease_expired"},
+    {strncmp(exp_text, g->until, 19) > 0, "lease_outlasts_license"},
+    {exp - iat > longest + 60, "lease_too_long"},
+    {iat > now + 60, "lease_not_started"},
+    {out->license_id != g->license_id || out->serial != g->serial, "other_license"},
+    {strcmp(lic, g->lic) != 0, "other_license"},
+    {strcmp(nonce, c->nonce) != 0, "other_device"}};
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+    if (rules[i].is_broken) return rules[i].code;
   }
-  free(d.memory);
-  if (!refusal) return berth__leave(c, BERTH_OK);
-  memset(out, 0, sizeof *out);
-  return berth__leave(c, berth__fail(error, BERTH_LEASE_REFUSED, refusal,
-                                     "the lease is not accepted: %s; borrow again", refusal));
-}
-#else
-int berth_verify(berth_client *c, const char *lease, const char *license, berth_lease *out,
-                 berth_error *error) {
-  int kind = berth__enter(c, error);
-  if (kind != BERTH_OK) return kind;
-  if (!lease || !license || !out || !c->key_count) kind = berth__invalid(error, "vendor_keys is empty");
-  else kind = berth__fail(error, BERTH_LEASE_REFUSED, "verify_unavailable", "the program was compiled "
-                          "without the lease check: define BERTH_WITH_OPENSSL");
-  return berth__leave(c, kind);
+  return NULL;
 }
 #endif
 
+int berth_verify(berth_client *c, const char *lease, const char *license, berth_lease *out,
+                 berth_error *e) {
+  const char *code = "verify_unavailable";
+  int kind = berth__enter(c, e);
+  if (kind != BERTH_OK) return kind;
+  memset(out, 0, sizeof *out);
+  if (!lease || !license || !c->key_count) {
+    return berth__leave(c, berth__invalid(e, "lease, license and the option vendor_keys are needed"));
+  }
+#ifdef BERTH_WITH_OPENSSL
+  berth__grant granted = {0};
+  berth__document licensed = {0}, leased = {0};
+  berth__buffer proof = {0};
+  berth__bundle *bundle = (berth__bundle *)calloc(1, sizeof *bundle);
+  code = !bundle ? "license_malformed"
+       : *license == '{' ? berth__check_bundle(c, license, bundle, &licensed, &proof, &granted)
+                         : berth__check_license(c, license, &licensed, &granted);
+  if (!code) code = berth__check_lease(c, lease, &granted, &leased, out);
+  free(bundle);
+  free(proof.data);
+  free(licensed.header);
+  free(leased.header);
+#endif
+  if (!code) return berth__leave(c, BERTH_OK);
+  memset(out, 0, sizeof *out);
+  return berth__leave(c, berth__fail(e, BERTH_LEASE_REFUSED, code, strcmp(code, "verify_unavailable")
+    ? "the lease is not accepted (%s); borrow again, with the server that the license is from"
+    : "%s: the program must be compiled with BERTH_WITH_OPENSSL to check leases", code));
+}
+
 /* --- The client --- */
 
-static pthread_once_t berth__once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t berth__clients_lock = PTHREAD_MUTEX_INITIALIZER;
-static berth_client *berth__clients;
-
-/* Ends all calls, releases the slots and ends the thread; 0 seconds: takes as long as it needs. */
+/* Ends the calls and the thread, and releases the slots; seconds 0: waits for the calls. */
 static void berth__close(berth_client *c, double seconds) {
-  berth__holding *h;
-  berth_error e;
-  int kind = BERTH_OK, has_thread;
+  int kind = BERTH_OK;
   pthread_mutex_lock(&c->lock);
   c->is_closing = 1;
   if (seconds > 0) c->give_up_at = berth__now() + seconds;
   pthread_cond_broadcast(&c->changed);
-  while (c->calls > 0 && (!c->give_up_at || berth__now() < c->give_up_at)) berth__wait(c, 1);
-  has_thread = c->has_thread && !berth__is_thread(c);
+  while (c->calls > 0 && (seconds <= 0 || berth__now() < c->give_up_at)) berth__wait(c, 1);
+  int has_thread = c->has_thread && !berth__is_thread(c);
   pthread_mutex_unlock(&c->lock);
   if (has_thread) pthread_join(c->thread, NULL);
   pthread_mutex_lock(&c->lock);
   if (has_thread) c->has_thread = 0;
-  for (h = c->holdings; h && kind != BERTH_UNAVAILABLE; h = h->next) {
-    if (h->feature[0] || h->state != BERTH__HELD || h->now.is_borrowed || h->is_borrowed_here) continue;
-    h->state = BERTH__RELEASING;
+  for (berth_slot *h = c->slots; h; h = h->next) {
+    if (h->feature[0] || !h->is_held || h->is_busy) continue;
+    berth__end(h);
+    if (h->now.is_borrowed || h->is_borrowed_here || kind != BERTH_OK) continue;
     pthread_mutex_unlock(&c->lock);
-    kind = berth__send_release(c, h, &e);
+    kind = berth__unregister(c, h, 5, 5, NULL);
     pthread_mutex_lock(&c->lock);
-    berth__end(c, h, NULL);
   }
   pthread_mutex_unlock(&c->lock);
 }
 
 static void berth__at_exit(void) {
-  berth_client *c;
   double end = berth__now() + 3;
   pthread_mutex_lock(&berth__clients_lock);
-  for (c = berth__clients; c; c = c->next) {
-    if (c->pid == getpid()) berth__close(c, end - berth__now() > 0.1 ? end - berth__now() : 0.1);
+  for (berth_client *c = berth__clients; c; c = c->next) {
+    double left = end - berth__now();
+    if (c->pid == getpid()) berth__close(c, left > 0.1 ? left : 0.1);
   }
   pthread_mutex_unlock(&berth__clients_lock);
 }
 
 static void berth__initialize(void) {
   curl_global_init(CURL_GLOBAL_DEFAULT);
-  atexit(berth__at_exit); /* after what libcurl's libraries registered: runs before it */
+  atexit(berth__at_exit); /* runs before what libcurl has registered */
 }
 
 void berth_client_free(berth_client *c) {
@@ -1713,14 +1514,8 @@ void berth_client_free(berth_client *c) {
   if (*at) *at = c->next;
   pthread_mutex_unlock(&berth__clients_lock);
   berth__close(c, 0);
-  while (c->holdings) {
-    berth__holding *h = c->holdings;
-    while (h->handles) {
-      berth_slot *handle = h->handles;
-      h->handles = handle->next;
-      free(handle);
-    }
-    c->holdings = h->next;
+  for (berth_slot *h = c->slots, *next; h; h = next) {
+    next = h->next;
     free(h->now.license);
     free(h);
   }
@@ -1729,39 +1524,32 @@ void berth_client_free(berth_client *c) {
   free(c);
 }
 
-/* Takes the next part of a list that is separated by commas; 0: there is none. */
-static int berth__next_part(const char **list, char *out, size_t room) {
-  size_t size;
+/* Takes the next text of a list that is separated by commas; 0: there is none. */
+static int berth__next_text(const char **list, char out[600]) {
+  size_t size = *list ? strcspn(*list, ",") : 0;
   if (!*list || !**list) return 0;
-  size = strcspn(*list, ",");
-  snprintf(out, room, "%.*s", (int)size, *list);
+  snprintf(out, 600, "%.*s", (int)size, *list);
   *list += size + ((*list)[size] == ',');
   return 1;
 }
 
-static int berth__add_url(berth_client *c, const char *url) {
-  size_t size = strlen(url), scheme = !strncmp(url, "http://", 7) ? 7 : strncmp(url, "https://", 8) ? 0 : 8;
-  if (!scheme || c->server_count == 8 || size > 500) return 0;
-  while (size > scheme && url[size - 1] == '/') size--;
-  if (size == scheme || url[scheme] == '/' || url[scheme] == ':' || strpbrk(url, "@?# \t\r\n\"\\")) return 0;
-  memcpy(c->servers[c->server_count++].url, url, size);
-  return 1;
+static int berth__add_url(berth_client *c, char *url) {
+  size_t host = !strncmp(url, "http://", 7) ? 7 : !strncmp(url, "https://", 8) ? 8 : 0;
+  size_t size = strlen(url);
+  while (size > host && url[size - 1] == '/') url[--size] = '\0';
+  return host && c->server_count < 8 && !strchr("/:", url[host]) && !strpbrk(url, "@?# \t\r\n\"\\")
+      && berth__copy(c->servers[c->server_count++].url, sizeof c->servers[0].url, url);
 }
 
-/* The default nonce: a digest of the machine id. */
+/* Chooses the default nonce: a digest of the machine id. */
 static void berth__choose_nonce(berth_client *c) {
 #ifdef BERTH_WITH_OPENSSL
   static const char *const files[] = {"/etc/machine-id", "/var/lib/dbus/machine-id"};
-  char id[128], text[160];
+  char text[160] = "berth-device-v1:";
   unsigned char hash[32];
-  size_t i;
-  for (i = 0; i < 2 && !c->nonce[0]; i++) {
+  for (int i = 0; i < 2 && !c->nonce[0]; i++) {
     FILE *file = fopen(files[i], "r");
-    if (file && fscanf(file, "%127s", id) == 1) {
-      snprintf(text, sizeof text, "berth-device-v1:%s", id);
-      berth__sha256(text, strlen(text), hash);
-      berth__hex(hash, 32, c->nonce);
-    }
+    if (file && fscanf(file, "%127s", text + 16) == 1) berth__sha256(text, strlen(text), hash, c->nonce);
     if (file) fclose(file);
   }
 #else
@@ -1769,15 +1557,20 @@ static void berth__choose_nonce(berth_client *c) {
 #endif
 }
 
+/* Returns what is wrong with the options; NULL: nothing. */
 static const char *berth__configure(berth_client *c, const berth_options *o) {
   static const char legal[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~-";
-  const char *list;
-  char part[600];
-  for (list = o->urls; berth__next_part(&list, part, sizeof part);) {
-    if (!berth__add_url(c, part)) return "urls must be up to 8 texts http://HOST or https://HOST";
+  char text[600];
+  for (const char *list = o->urls; berth__next_text(&list, text);) {
+    if (!berth__add_url(c, text)) return "each of up to 8 urls must be http://HOST or https://HOST";
   }
-  if (!c->server_count) return "urls is empty";
-  if (!o->product || !*o->product || !berth__copy(c->product, sizeof c->product, o->product)) {
+  for (const char *list = o->vendor_keys; berth__next_text(&list, text); c->key_count++) {
+    if (c->key_count == 8 || berth__decode(text, strlen(text), 6, c->keys[c->key_count], 32) != 32) {
+      return "each of up to 8 vendor_keys must be a text `x` of 43 characters";
+    }
+  }
+  if (!c->server_count) return "urls must have at least one URL";
+  if (!berth__copy(c->product, sizeof c->product, o->product) || !c->product[0]) {
     return "product must have 1 to 256 bytes";
   }
   c->timeout = o->timeout == 0 ? 15 : o->timeout;
@@ -1786,38 +1579,26 @@ static const char *berth__configure(berth_client *c, const berth_options *o) {
   if (!berth__copy(c->name, sizeof c->name, o->login_name)
       || !berth__copy(c->password, sizeof c->password, o->login_password)) return "login is too long";
   if (!berth__copy(c->nonce, sizeof c->nonce, o->nonce)
-      || (o->nonce && (strlen(o->nonce) < 16 || strspn(o->nonce, legal) != strlen(o->nonce)))) {
+      || (o->nonce && (strlen(o->nonce) < 16 || o->nonce[strspn(o->nonce, legal)]))) {
     return "nonce must have 16 to 128 characters of A-Z a-z 0-9 . _ ~ -";
   }
-  for (list = o->vendor_keys; berth__next_part(&list, part, sizeof part); c->key_count++) {
-    if (c->key_count == 8 || strlen(part) != 43 || berth__decode(part, 43, c->keys[c->key_count]) != 32) {
-      return "vendor_keys must be up to 8 texts `x` of 43 characters";
-    }
-  }
+  if (o->ca && (access(o->ca, R_OK) || !berth__copy(c->ca, sizeof c->ca, o->ca))) return o->ca;
+  if (o->certificate && (access(o->certificate, R_OK)
+      || !berth__copy(c->certificate, sizeof c->certificate, o->certificate))) return o->certificate;
   return NULL;
 }
 
-int berth_client_new(const berth_options *o, berth_client **client, berth_error *error) {
+int berth_client_new(const berth_options *o, berth_client **client, berth_error *e) {
   pthread_condattr_t attributes;
-  const char *files[2], *problem;
   berth_client *c = (berth_client *)calloc(1, sizeof *c);
-  int i, kind = BERTH_OK;
   *client = NULL;
-  if (!c) return berth__fail(error, BERTH_OUT_OF_MEMORY, "out_of_memory", "out of memory");
-  problem = berth__configure(c, o);
-  if (problem) kind = berth__invalid(error, problem);
-  files[0] = o->ca;
-  files[1] = o->certificate;
-  for (i = 0; i < 2 && kind == BERTH_OK; i++) {
-    if (!files[i]) continue;
-    if (access(files[i], R_OK) || !berth__copy(i ? c->certificate : c->ca, 1024, files[i])) {
-      kind = berth__fail(error, BERTH_INVALID_ARGUMENT, "invalid_argument",
-                         "the file %s cannot be read", files[i]);
-    }
-  }
-  if (kind != BERTH_OK) {
+  if (!c) return berth__fail(e, BERTH_OUT_OF_MEMORY, "out_of_memory", "out of memory");
+  const char *problem = berth__configure(c, o);
+  if (problem) {
+    int is_file = problem == o->ca || problem == o->certificate;
     free(c);
-    return kind;
+    return berth__fail(e, BERTH_INVALID_ARGUMENT, "invalid_argument",
+                       is_file ? "the file %s cannot be read" : "%s", problem);
   }
   if (!c->nonce[0]) berth__choose_nonce(c);
   gethostname(c->host, sizeof c->host - 1);
@@ -1835,6 +1616,6 @@ int berth_client_new(const berth_options *o, berth_client **client, berth_error 
   berth__clients = c;
   pthread_mutex_unlock(&berth__clients_lock);
   *client = c;
-  return berth__fail(error, BERTH_OK, "", "");
+  return berth__fail(e, BERTH_OK, "", "%s", "");
 }
 #endif

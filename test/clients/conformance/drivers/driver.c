@@ -113,7 +113,7 @@ static void on_loss(void *data, const char *user, const berth_error *e) {
   (void)user;
   append(&b, "{");
   put_text(&b, "event", "loss");
-  put_text(&b, item->feature || !item->user[0] ? "feature" : "slot", item->name);
+  put_text(&b, item->user[0] ? "slot" : "feature", item->name);
   put_text(&b, "kind", kinds[e->kind]);
   put_text(&b, "code", e->code);
   put_text(&b, "message", e->message);
@@ -184,12 +184,26 @@ static struct item *find_item(const char *json, const char *field) {
   return item;
 }
 
+/* An item as it is now; its handles are NULL if they were freed with the client. */
+static struct item look_at(const struct item *item) {
+  struct item copy;
+  pthread_mutex_lock(&items_lock);
+  copy = *item;
+  if (item->owner && item->owner->is_closed) copy.is_closed = 1;
+  pthread_mutex_unlock(&items_lock);
+  if (copy.is_closed) {
+    copy.slot = NULL;
+    copy.feature = NULL;
+  }
+  return copy;
+}
+
 static void reply_slot(long long id, struct item *item) {
-  berth_slot_information info = {0};
+  berth_slot_information info;
+  berth_slot *slot = look_at(item).slot;
   berth__buffer b = begin_reply(id);
-  static berth_slot_information last;
-  if (item->slot && !item->owner->is_closed) berth_slot_info(item->slot, &info);
-  else info = last;
+  memset(&info, 0, sizeof info);
+  if (slot) berth_slot_info(slot, &info);
   put_text(&b, "user", item->user);
   put_number(&b, "license_id", info.license_id);
   put_text(&b, "registered_at", info.registered_at);
@@ -200,10 +214,10 @@ static void reply_slot(long long id, struct item *item) {
 }
 
 static void reply_feature(long long id, struct item *item, const char *code) {
+  berth_feature *feature = look_at(item).feature;
   berth__buffer b = begin_reply(id);
   put_text(&b, "code", code);
-  put_boolean(&b, "is_held",
-              item->feature && !item->owner->is_closed && berth_feature_is_held(item->feature));
+  put_boolean(&b, "is_held", feature && berth_feature_is_held(feature));
   end_reply(&b);
 }
 
@@ -282,12 +296,13 @@ static void run_acquire(long long id, const char *json, struct item *client) {
 static void run_acquire_feature(long long id, const char *json, struct item *slot) {
   struct item *item = add_item(json, "feature");
   char *code = text_of(json, "code");
+  berth_slot *handle = look_at(slot).slot;
   berth_error e;
   item->owner = slot->owner;
-  if (!slot->slot) {
+  if (!handle) {
     refuse(id, "invalid_argument");
     free(item);
-  } else if (berth_feature_acquire(slot->slot, code, on_loss, item, &item->feature, &e)) {
+  } else if (berth_feature_acquire(handle, code, on_loss, item, &item->feature, &e)) {
     reply_error(id, &e, NULL);
     free(item);
   } else {
@@ -300,16 +315,15 @@ static void run_acquire_feature(long long id, const char *json, struct item *slo
 static void run_release(long long id, struct item *item) {
   berth__buffer b;
   int kind = BERTH_OK;
-  berth_slot *slot;
-  berth_feature *feature;
+  struct item now;
   pthread_mutex_lock(&items_lock);
-  slot = item->slot;
-  feature = item->feature;
+  now = *item;
+  now.is_closed = item->owner->is_closed;
   item->slot = NULL;
   item->feature = NULL;
   pthread_mutex_unlock(&items_lock);
-  if (slot && !item->owner->is_closed) kind = berth_slot_release(slot, NULL);
-  if (feature && !item->owner->is_closed) kind = berth_feature_release(feature, NULL);
+  if (now.slot && !now.is_closed) kind = berth_slot_release(now.slot, NULL);
+  if (now.feature && !now.is_closed) kind = berth_feature_release(now.feature, NULL);
   b = begin_reply(id);
   put_boolean(&b, "confirmed", kind == BERTH_OK);
   end_reply(&b);
@@ -437,7 +451,7 @@ static void run_fork(long long id, struct item *client, struct item *slot) {
     int is_held, is_confirmed;
     char code[40];
   } seen;
-  berth_slot *other;
+  berth_slot *other, *own = look_at(slot).slot;
   berth_error e;
   berth__buffer b;
   int ends[2];
@@ -449,10 +463,10 @@ static void run_fork(long long id, struct item *client, struct item *slot) {
   }
   child = fork();
   if (child == 0) {
-    seen.is_held = berth_slot_is_held(slot->slot);
+    seen.is_held = berth_slot_is_held(own);
     berth_acquire(client->client, "child", NULL, &other, &e);
     strcpy(seen.code, e.code);
-    seen.is_confirmed = berth_slot_release(slot->slot, NULL) == BERTH_OK;
+    seen.is_confirmed = berth_slot_release(own, NULL) == BERTH_OK;
     berth_client_free(client->client);
     if (write(ends[1], &seen, sizeof seen) != (ssize_t)sizeof seen) _exit(1);
     exit(0); /* with the exit hooks */
@@ -483,7 +497,7 @@ static void run_with_client(long long id, const char *op, const char *json, stru
   berth_error e;
   berth__buffer b;
   if (!strcmp(op, "close")) run_close(id, client);
-  else if (client->is_closed) refuse(id, "client_closed");
+  else if (look_at(client).is_closed) refuse(id, "client_closed");
   else if (!strcmp(op, "acquire")) run_acquire(id, json, client);
   else if (!strcmp(op, "borrow")) run_borrow(id, json, client);
   else if (!strcmp(op, "consume")) run_consume(id, json, client);
@@ -506,10 +520,10 @@ static void run_with_item(long long id, const char *op, const char *json, struct
   if (!strcmp(op, "slot")) reply_slot(id, item);
   else if (!strcmp(op, "release")) run_release(id, item);
   else if (!strcmp(op, "feature")) reply_feature(id, item, item->name);
-  else if (item->owner->is_closed) refuse(id, "client_closed");
+  else if (look_at(item).is_closed) refuse(id, "client_closed");
   else if (!strcmp(op, "acquire_feature")) run_acquire_feature(id, json, item);
   else if (!strcmp(op, "license")) {
-    char *license = berth_slot_license(item->slot);
+    char *license = berth_slot_license(look_at(item).slot);
     b = begin_reply(id);
     append_name(&b, "license");
     append(&b, license);
