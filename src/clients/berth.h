@@ -1,8 +1,8 @@
 /* berth.h: client of the Berth license server for C99. One file; needs libcurl and POSIX threads.
  *
- * In one C file, before any other #include:  #define BERTH_IMPLEMENTATION
- * For berth_verify and the default nonce:    #define BERTH_WITH_OPENSSL    (link with -lcrypto)
- * In this and in other files, also in C++:   #include "berth.h"            (link with -lcurl -pthread)
+ * In one C file, before any other #include:  #define BERTH_IMPLEMENTATION  (-lcurl -pthread)
+ * For berth_verify and the default nonce:    #define BERTH_WITH_OPENSSL    (-lcrypto)
+ * In this and in other files, also in C++:   #include "berth.h"
  *
  *   berth_options options = {.urls = "https://a.lan:8443,https://b.lan:8443", .product = "CAD"};
  *   if (berth_client_new(&options, &client, &error)) return show(error.message);
@@ -11,10 +11,10 @@
  *   berth_slot_release(slot, NULL);
  *   berth_client_free(client);
  *
- * Calls return a berth_kind; BERTH_OK is 0. `error` and the options of a call may be NULL. Any thread
- * may make any call. While no server answers, a slot is held until its time-out; then on_loss is
- * called. In a child of fork no slot is held, and calls fail with `forked`. exit() releases the
- * slots, in 3 seconds at most; a killed process leaves them to the time-out. */
+ * Calls return a berth_kind; BERTH_OK is 0. `error` and the options of a call may be NULL. Any
+ * thread may make any call. While no server answers, a slot is held until its time-out; then
+ * on_loss is called. In a child of fork no slot is held, and calls fail with `forked`. exit()
+ * releases the slots, in 3 seconds at most; a killed process leaves them to the time-out. */
 #ifndef BERTH_H
 #define BERTH_H
 #ifdef __cplusplus
@@ -53,19 +53,18 @@ typedef void berth_loss_callback(void *data, const char *user, const berth_error
 /* Called while berth_acquire waits, in the same thread. Position 1 gets the next slot. */
 typedef void berth_wait_callback(void *data, int position, int length);
 
-typedef struct {                           /* zero or NULL: the default */
+typedef struct { /* zero or NULL: the default */
   const char *urls, *product;              /* up to 8 URLs of one server, separated by commas */
-  const char *ca, *certificate;            /* PEM files: the only CA to trust; certificate and key */
+  const char *ca, *certificate;            /* PEM files: the only trusted CA; certificate and key */
   const char *login_name, *login_password; /* for client_auth = "login" */
   double timeout;                          /* seconds for one HTTP exchange; default 15 */
   double retry_for;                        /* seconds; default 30, with one URL 10; < 0: none */
-  const char *nonce;                       /* of this device; default: by its machine id */
-  const char *vendor_keys;                 /* up to 8 texts `x`, separated by commas */
+  const char *nonce, *vendor_keys;         /* of this device; up to 8 texts `x` with commas */
 } berth_options;
 
 typedef struct {
   double wait;           /* seconds to wait for a free slot */
-  long long license_id;  /* 0: the server chooses */
+  long long license_id;  /* 0: the server chooses; also in the options below */
   const char *user_info; /* for the operator */
   berth_loss_callback *on_loss;
   berth_wait_callback *on_wait;
@@ -84,9 +83,8 @@ typedef struct {
 } berth_borrow_options;
 
 typedef struct {
-  char user[257], borrowed_until[32];
+  char user[257], borrowed_until[32], *lease, *license; /* keep the last two for berth_verify */
   long long license_id;
-  char *lease, *license; /* keep both for berth_verify */
 } berth_borrowed;
 
 typedef struct {
@@ -188,8 +186,8 @@ typedef struct { /* the last reply to register or featureRegister */
   double minutes;
 } berth__registration;
 
-/* A slot of a user or of a feature. Changes only with the client's lock. It is being taken (busy, not
- * held), held, being released (busy, not held), or has ended (neither). */
+/* A slot of a user or of a feature. Changes only with the client's lock. It is being taken (busy,
+ * not held), held, being released (busy, not held), or has ended (neither). */
 struct berth_slot {
   berth_slot *next, *slot; /* slot: of a feature, the user's slot; NULL: that has ended */
   berth_client *client;
@@ -202,23 +200,17 @@ struct berth_slot {
   void *data;
   berth_error loss;
 };
-struct berth_feature {
-  berth_slot slot;
-};
+struct berth_feature { berth_slot slot; };
 
 struct berth_client {
   pthread_mutex_t lock; /* never held during a request or a callback */
   pthread_cond_t changed;
   pthread_t thread;
   pid_t pid;
-  int has_thread, is_closing, calls, server_count, current, key_count;
+  int has_thread, has_thread_ended, is_closing, calls, server_count, current, key_count;
   double timeout, retry_for, give_up_at; /* give_up_at: the end of all calls, at exit; else 0 */
-  struct {
-    char url[512], token[512];
-    int has_answered;
-  } servers[8];
-  char appliance[64], product[257], ca[1024], certificate[1024], name[257], password[257];
-  char nonce[129], host[257];
+  struct { char url[512], token[512]; int has_answered; } servers[8];
+  char appliance[64], product[257], ca[1024], certificate[1024], login[520], nonce[129], host[257];
   unsigned char keys[8][32];
   berth_slot *slots, *reporting; /* reporting: its on_loss is being called */
   berth_client *next;
@@ -252,7 +244,7 @@ static int berth__copy(char *to, size_t room, const char *from) {
 static void berth__append(berth__buffer *b, const void *data, size_t size) {
   size_t room = b->size + size < b->room ? b->room : 2 * (b->size + size) + 64;
   char *grown = room == b->room ? b->data : (char *)realloc(b->data, room);
-  if (!grown) b->has_failed = 1;
+  b->has_failed |= !grown;
   if (!grown) return;
   b->data = grown;
   b->room = room;
@@ -338,7 +330,7 @@ static const char *berth__number(const char *p, double *out) {
 
 static const char *berth__skip(const char *p, int depth, int is_strict);
 
-/* Finds a member of a checked object, from its first key on and before `end`; the last one counts. */
+/* Finds a member of a checked object, from its first key on and before `end`; the last counts. */
 static const char *berth__member(const char *p, const char *end, const char *name, size_t size) {
   const char *found = NULL;
   while (*p == '"' && p != end) {
@@ -482,7 +474,7 @@ static double berth__now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Waits for a change, with the lock; 1 second at most, as this clock stops while the machine sleeps. */
+/* Waits for a change, with the lock; 1 second at most: this clock stops in a sleeping machine. */
 static void berth__wait(berth_client *c, double seconds) {
   struct timespec t = {0, seconds >= 1 ? 999999999L : seconds > 0 ? (long)(seconds * 1e9) : 0};
 #ifdef __APPLE__
@@ -568,14 +560,17 @@ static int berth__exchange(berth__request *r, const char *url, const char *token
   char address[1400], line[600], seconds[24] = "";
   if (wait >= 0) snprintf(seconds, sizeof seconds, "wait=%d", wait);
   const char *const pairs[][2] = {
-    {"Expect:", ""}, {"Accept: ", r->accept}, {"X-Nonce: ", r->nonce}, {"Idempotency-Key: ", r->key},
-    {"Content-Type: ", r->body ? "application/json" : NULL}, {"Prefer: ", *seconds ? seconds : NULL},
-    {"Authorization: Bearer ", *token ? token : NULL}};
+    {"Expect:", ""}, {"Content-Type: ", r->body ? "application/json" : NULL},
+    {"Accept: ", r->accept}, {"Authorization: Bearer ", *token ? token : NULL},
+    {"X-Nonce: ", r->nonce}, {"Idempotency-Key: ", r->key},
+    {"Prefer: ", *seconds ? seconds : NULL}};
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
     if (!pairs[i][1]) continue;
     snprintf(line, sizeof line, "%s%s", pairs[i][0], pairs[i][1]);
     struct curl_slist *longer = curl_slist_append(headers, line);
-    if (longer) headers = longer;
+    if (!longer) curl_slist_free_all(headers);
+    headers = longer;
+    if (!headers) break; /* a request without its key must not be sent */
   }
   snprintf(address, sizeof address, "%s%s", url, r->path);
   r->appliance[0] = r->request_id[0] = r->preference[0] = problem[0] = '\0';
@@ -583,7 +578,7 @@ static int berth__exchange(berth__request *r, const char *url, const char *token
   r->reply.size = 0;
   berth__append(&r->reply, "", 0);
   r->sent_at = berth__now();
-  if (curl && r->reply.data) {
+  if (curl && headers && r->reply.data) {
     curl_easy_setopt(curl, CURLOPT_URL, address);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_PROXY, "");
@@ -598,12 +593,10 @@ static int berth__exchange(berth__request *r, const char *url, const char *token
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, r);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     if (r->body) curl_easy_setopt(curl, CURLOPT_POSTFIELDS, r->body);
-    if (r->is_login) curl_easy_setopt(curl, CURLOPT_USERNAME, c->name);
-    if (r->is_login) curl_easy_setopt(curl, CURLOPT_PASSWORD, c->password);
+    if (r->is_login) curl_easy_setopt(curl, CURLOPT_USERPWD, c->login);
     if (c->ca[0]) curl_easy_setopt(curl, CURLOPT_CAINFO, c->ca);
     if (c->ca[0]) curl_easy_setopt(curl, CURLOPT_CAPATH, NULL); /* else system CAs count too */
     if (c->certificate[0]) curl_easy_setopt(curl, CURLOPT_SSLCERT, c->certificate);
-    if (c->certificate[0]) curl_easy_setopt(curl, CURLOPT_SSLKEY, c->certificate);
     result = curl_easy_perform(curl);
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &r->status);
   }
@@ -632,7 +625,7 @@ static int berth__attempt(berth__request *r, int index, berth_error *e) {
   strcpy(token, r->is_login ? "" : c->servers[index].token);
   int wait = r->wait > 0 && !c->servers[index].has_answered ? 0 : r->wait;
   pthread_mutex_unlock(&c->lock);
-  if (c->name[0] && !token[0] && !r->is_login) {
+  if (c->login[0] && !token[0] && !r->is_login) {
     berth__request login = {.client = c, .path = "/auth", .read = berth__read_token, .out = token,
                             .wait = -1, .is_login = 1, .is_cancellable = r->is_cancellable};
     rank = berth__attempt(&login, index, e);
@@ -640,8 +633,8 @@ static int berth__attempt(berth__request *r, int index, berth_error *e) {
     return rank == BERTH__FINAL && e->kind == BERTH_OK ? berth__attempt(r, index, e) : rank;
   }
   if (!berth__exchange(r, url, token, wait, problem)) {
-    berth__fail(e, BERTH_UNAVAILABLE, "unreachable", "%s cannot be reached: %s; check the address and "
-                "that the server runs", url, problem);
+    berth__fail(e, BERTH_UNAVAILABLE, "unreachable", "%s cannot be reached: %s; check the address "
+                "and that the server runs", url, problem);
     return rank;
   }
   int is_object = berth__is_object(r->reply.data, r->reply.size, 0);
@@ -696,7 +689,8 @@ static int berth__call(berth__request *r, berth_error *error) {
   berth_client *c = r->client;
   berth_error e, best = {0};
   double started = berth__now();
-  int best_rank = 0;
+  int best_rank = r->body || r->is_text ? 0 : BERTH__FINAL; /* a POST needs its body */
+  if (best_rank) berth__fail(&best, BERTH_OUT_OF_MEMORY, "out_of_memory", "out of memory");
   for (double pause = 0.25;; pause = pause < 2.5 ? 2 * pause : 5) {
     double after = berth__jitter(pause, 0.25);
     pthread_mutex_lock(&c->lock);
@@ -704,8 +698,8 @@ static int berth__call(berth__request *r, berth_error *error) {
     pthread_mutex_unlock(&c->lock);
     for (int i = 0; i < c->server_count && best_rank < BERTH__FINAL; i++) {
       int rank = berth__attempt(r, (first + i) % c->server_count, &e);
-      if (rank >= best_rank) best = e;
-      if (rank >= best_rank) best_rank = rank;
+      best = rank >= best_rank ? e : best;
+      best_rank = rank >= best_rank ? rank : best_rank;
       if (r->retry_after > after) after = r->retry_after;
       if (best_rank == BERTH__FINAL || !berth__must_stop(r)) continue;
       berth__fail(&best, BERTH_INVALID_ARGUMENT, "client_closed", "the client was closed");
@@ -724,8 +718,10 @@ static int berth__call(berth__request *r, berth_error *error) {
 
 /* Begins a call of the application; every BERTH_OK is followed by berth__leave. */
 static int berth__enter(berth_client *c, berth_error *e) {
-  const char *code = !c ? "invalid_argument" : c->pid != getpid() ? "forked" : "";
-  if (*code) return berth__fail(e, BERTH_INVALID_ARGUMENT, code, "there is no client in this process");
+  if (!c || c->pid != getpid()) {
+    return berth__fail(e, BERTH_INVALID_ARGUMENT, c ? "forked" : "invalid_argument",
+                       "this process has not created the client; create one in it");
+  }
   pthread_mutex_lock(&c->lock);
   int is_closing = c->is_closing;
   c->calls += !is_closing;
@@ -746,15 +742,17 @@ static int berth__leave(berth_client *c, int kind) {
 
 static int berth__read_feature(const char *reply, void *out) {
   berth__registration *g = (berth__registration *)out;
-  return berth__read(reply, "n", "floating_timeout", &g->minutes) && g->minutes > 0 && g->minutes < 1e7;
+  return berth__read(reply, "n", "floating_timeout", &g->minutes) && g->minutes > 0
+      && g->minutes < 1e7;
 }
 
 static int berth__read_slot(const char *reply, void *out) {
   berth__registration *g = (berth__registration *)out;
   return berth__read_feature(reply, out)
-      && berth__read(reply, "ittbs", "license_id", &g->license_id, "registered_at", g->registered_at,
-                     sizeof g->registered_at, "expires_at", g->expires_at, sizeof g->expires_at,
-                     "is_borrowed", &g->is_borrowed, "license_json", &g->license)
+      && berth__read(reply, "ittbs", "license_id", &g->license_id, "registered_at",
+                     g->registered_at, sizeof g->registered_at, "expires_at", g->expires_at,
+                     sizeof g->expires_at, "is_borrowed", &g->is_borrowed, "license_json",
+                     &g->license)
       && g->license_id >= 0 && berth__is_object(g->license, strlen(g->license), 0);
 }
 
@@ -786,8 +784,8 @@ static int berth__unregister(berth_client *c, const berth_slot *h, double timeou
   r.timeout = c->timeout < timeout ? c->timeout : timeout;
   r.path = h->feature[0] ? "/api/v4/featureRelease" : "/api/v4/unregister";
   berth__digits_of(h->now.license_id ? h->now.license_id : h->license_id, id);
-  r.body = berth__object("product", c->product, "user", h->user, "feature", h->feature, "license_id",
-                         id, NULL);
+  r.body = berth__object("product", c->product, "user", h->user, "feature", h->feature,
+                         "license_id", id, NULL);
   return berth__call(&r, e);
 }
 
@@ -873,6 +871,8 @@ static void *berth__run(void *client) {
     else if (next && next->renew_at <= berth__now()) berth__renew(next);
     else berth__wait(c, next ? next->renew_at - berth__now() : 1);
   }
+  c->has_thread_ended = 1;
+  pthread_cond_broadcast(&c->changed);
   pthread_mutex_unlock(&c->lock);
   return NULL;
 }
@@ -976,8 +976,8 @@ int berth_acquire(berth_client *c, const char *user, const berth_acquire_options
   if (!berth__copy(wanted.user, sizeof wanted.user, user) || !wanted.user[0]
       || !berth__copy(wanted.user_info, sizeof wanted.user_info, o->user_info)
       || !(o->wait >= 0 && o->wait < 1e9) || o->license_id < 0) {
-    return berth__leave(c, berth__invalid(e, "user must have 1 to 256 bytes, user_info at most 4096, "
-                                          "and wait and license_id must not be negative"));
+    return berth__leave(c, berth__invalid(e, "user must have 1 to 256 bytes, user_info at most "
+                                          "4096; wait and license_id must not be negative"));
   }
   return berth__take(&wanted, o, slot, e);
 }
@@ -1027,7 +1027,9 @@ int berth_slot_release(berth_slot *h, berth_error *e) {
   return berth__leave(c, kind == BERTH_OK ? BERTH_OK : BERTH_UNAVAILABLE);
 }
 
-int berth_feature_release(berth_feature *h, berth_error *e) { return berth_slot_release(&h->slot, e); }
+int berth_feature_release(berth_feature *feature, berth_error *e) {
+  return berth_slot_release(&feature->slot, e);
+}
 
 int berth_slot_info(const berth_slot *h, berth_slot_information *info) {
   memset(info, 0, sizeof *info);
@@ -1187,9 +1189,9 @@ int berth_consume(berth_client *c, long long n, const berth_consume_options *o,
   berth__request r = {.client = c, .wait = -1, .retry_for = c->retry_for, .key = out->key,
                       .read = berth__read_consumption, .out = out};
   r.path = o->feature ? "/api/v4/add_feature_consumption" : "/api/v4/add_consumption";
-  r.body = berth__object("product", c->product, "consumptions", count, "feature", o->feature, "user",
-                         o->user, "license_id", berth__digits_of(o->license_id, id), "max_overages",
-                         overages, "allow_overages", o->allow_overages > 0 ? "true"
+  r.body = berth__object("product", c->product, "consumptions", count, "feature", o->feature,
+                         "user", o->user, "license_id", berth__digits_of(o->license_id, id),
+                         "max_overages", overages, "allow_overages", o->allow_overages > 0 ? "true"
                          : o->allow_overages < 0 ? "false" : "", NULL);
   return berth__leave(c, berth__call_with_key(&r, out->key, e));
 }
@@ -1256,14 +1258,16 @@ static int berth__open(berth__document *d, const char *text, const char *type) {
   d->header = (char *)calloc(2, d->signed_size);
   if (!d->header) return 0;
   d->payload = d->header + d->signed_size;
+  unsigned char *places[2] = {(unsigned char *)d->header, (unsigned char *)d->payload};
   long room = (long)d->signed_size - 1;
-  long header = berth__decode(text, (size_t)(dot - text), 6, (unsigned char *)d->header, room);
-  long payload = berth__decode(dot + 1, (size_t)(last - dot - 1), 6, (unsigned char *)d->payload, room);
+  long header = berth__decode(text, (size_t)(dot - text), 6, places[0], room);
+  long payload = berth__decode(dot + 1, (size_t)(last - dot - 1), 6, places[1], room);
   return header >= 0 && payload >= 0
       && berth__decode(last + 1, strlen(last + 1), 6, d->signature, 64) == 64
       && berth__is_object(d->header, (size_t)header, 1)
       && berth__is_object(d->payload, (size_t)payload, 1)
-      && berth__read(d->header, "tt", "alg", algorithm, sizeof algorithm, "typ", found, sizeof found)
+      && berth__read(d->header, "tt", "alg", algorithm, sizeof algorithm, "typ", found,
+                     sizeof found)
       && !strcmp(algorithm, "EdDSA") && !strcmp(found, type) && !berth__find(d->header, "crit");
 }
 
@@ -1276,9 +1280,10 @@ typedef struct { /* what the vendor granted */
 
 static int berth__is_time(const char *text) {
   int year, month, day, hour, minute, second, end = 0;
-  return sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute, &second, &end)
-         == 6 && end == 19 && text[strlen(text) - 1] == 'Z' && month >= 1 && month <= 12 && day >= 1
-      && day <= 31 && hour < 24 && minute < 60 && second < 60;
+  int count = sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute,
+                     &second, &end);
+  return count == 6 && end == 19 && text[strlen(text) - 1] == 'Z' && month >= 1 && month <= 12
+      && day >= 1 && day <= 31 && hour < 24 && minute < 60 && second < 60;
 }
 
 /* Writes a time as text. Times are compared as texts, in whole seconds. */
@@ -1290,7 +1295,8 @@ static const char *berth__format_time(long long seconds, char out[32]) {
 }
 
 /* Reads the terms of a license or policy, and the appliance's key at a path of `keys`. */
-static int berth__read_grant(const char *terms, const char *keys, const char *path, berth__grant *g) {
+static int berth__read_grant(const char *terms, const char *keys, const char *path,
+                             berth__grant *g) {
   const char *key = berth__find(keys, path);
   char type[8], curve[16], x[44];
   strcpy(g->start, "1970-01-01T00:00:00Z");
@@ -1301,7 +1307,8 @@ static int berth__read_grant(const char *terms, const char *keys, const char *pa
                      &g->grace_hours, "terms.timeout_minutes", &g->timeout_minutes,
                      "terms.borrow_hours", &g->borrow_hours)
       && berth__is_time(g->start) && berth__is_time(g->until) && key
-      && berth__read(key, "ttt", "kty", type, sizeof type, "crv", curve, sizeof curve, "x", x, sizeof x)
+      && berth__read(key, "ttt", "kty", type, sizeof type, "crv", curve, sizeof curve, "x", x,
+                     sizeof x)
       && !strcmp(type, "OKP") && !strcmp(curve, "Ed25519")
       && berth__decode(x, strlen(x), 6, g->key, 32) == 32;
 }
@@ -1311,8 +1318,10 @@ static const char *berth__check_license(const berth_client *c, const char *text,
   unsigned char hash[32];
   if (!berth__open(d, text, "berth-license+jwt")
       || !berth__read_grant(d->payload, d->payload, "cnf.jwk", g)
-      || !berth__read(d->payload, "tii", "appliance", g->appliance, sizeof g->appliance, "license_id",
-                      &g->license_id, "serial", &g->serial)) return "license_malformed";
+      || !berth__read(d->payload, "tii", "appliance", g->appliance, sizeof g->appliance,
+                      "license_id", &g->license_id, "serial", &g->serial)) {
+    return "license_malformed";
+  }
   berth__sha256(text, strlen(text), hash, g->lic);
   for (int i = 0; i < c->key_count; i++) {
     if (berth__is_signed(c->keys[i], text, d->signed_size, d->signature)) return NULL;
@@ -1320,7 +1329,7 @@ static const char *berth__check_license(const berth_client *c, const char *text,
   return "license_forged";
 }
 
-/* Turns a code into canonical symbols, without check symbols if it has rows. Returns their number. */
+/* Turns a code into canonical symbols, without the check symbols of rows; returns their number. */
 static size_t berth__canonical(const char *code, char *out, size_t room, int has_rows) {
   size_t size = 0, read = 0;
   for (; *code; code++) {
@@ -1350,12 +1359,12 @@ static const char *berth__check_bundle(const berth_client *c, const char *text, 
   char symbols[115], initial[32], hex[65];
   unsigned char appliance[10], prefix[5], nonce[5], code[68], hash[32], kind;
   if (!berth__is_object(text, strlen(text), 1)
-      || !berth__read(text, "iittttttt", "version", &b->version, "kind", &b->kind, "policy", b->policy,
-                      sizeof b->policy, "confirmation_code", b->code, sizeof b->code, "license_key",
-                      b->key, sizeof b->key, "initialization_code", b->initialization,
-                      sizeof b->initialization, "hardware_prefix", b->prefix, sizeof b->prefix,
-                      "nonce", b->nonce, sizeof b->nonce, "appliance_id", g->appliance,
-                      sizeof g->appliance)
+      || !berth__read(text, "iittttttt", "version", &b->version, "kind", &b->kind, "policy",
+                      b->policy, sizeof b->policy, "confirmation_code", b->code, sizeof b->code,
+                      "license_key", b->key, sizeof b->key, "initialization_code",
+                      b->initialization, sizeof b->initialization, "hardware_prefix", b->prefix,
+                      sizeof b->prefix, "nonce", b->nonce, sizeof b->nonce, "appliance_id",
+                      g->appliance, sizeof g->appliance)
       || b->version != 2 || b->kind < 1 || b->kind > 2
       || berth__decode(g->appliance, strlen(g->appliance), 5, appliance, 10) != 10
       || berth__decode(b->prefix, strlen(b->prefix), 4, prefix, 5) != 5
@@ -1399,7 +1408,8 @@ static const char *berth__check_lease(const berth_client *c, const char *lease,
                                       const berth__grant *g, berth__document *d, berth_lease *out) {
   char iss[32], kid[32], lic[80], nonce[132] = "", now_text[32], end_text[32], exp_text[32];
   long long iat, exp, now = (long long)time(NULL), grace = 3600 * g->grace_hours, longest;
-  if (!berth__open(d, lease, "berth-lease+jwt") || !berth__read(d->header, "t", "kid", kid, sizeof kid)
+  if (!berth__open(d, lease, "berth-lease+jwt")
+      || !berth__read(d->header, "t", "kid", kid, sizeof kid)
       || !berth__read(d->payload, "tttiitiiT", "iss", iss, sizeof iss, "sub", out->user,
                       sizeof out->user, "aud", out->product, sizeof out->product, "license_id",
                       &out->license_id, "serial", &out->serial, "lic", lic, sizeof lic, "iat", &iat,
@@ -1442,7 +1452,7 @@ int berth_verify(berth_client *c, const char *lease, const char *license, berth_
   if (kind != BERTH_OK) return kind;
   memset(out, 0, sizeof *out);
   if (!lease || !license || !c->key_count) {
-    return berth__leave(c, berth__invalid(e, "lease, license and the option vendor_keys are needed"));
+    return berth__leave(c, berth__invalid(e, "lease, license and option vendor_keys are needed"));
   }
 #ifdef BERTH_WITH_OPENSSL
   berth__grant granted = {0};
@@ -1458,28 +1468,25 @@ int berth_verify(berth_client *c, const char *lease, const char *license, berth_
   free(licensed.header);
   free(leased.header);
 #endif
-  if (!code) return berth__leave(c, BERTH_OK);
-  memset(out, 0, sizeof *out);
-  return berth__leave(c, berth__fail(e, BERTH_LEASE_REFUSED, code, strcmp(code, "verify_unavailable")
-    ? "the lease is not accepted (%s); borrow again, with the server that the license is from"
-    : "%s: the program must be compiled with BERTH_WITH_OPENSSL to check leases", code));
+  const char *hint = code && !strcmp(code, "verify_unavailable")
+                   ? "compile the program with BERTH_WITH_OPENSSL" : "borrow again";
+  if (code) memset(out, 0, sizeof *out);
+  if (code) kind = berth__fail(e, BERTH_LEASE_REFUSED, code, "lease refused: %s; %s", code, hint);
+  return berth__leave(c, kind);
 }
 
 /* --- The client --- */
 
-/* Ends the calls and the thread, and releases the slots; seconds 0: waits for the calls. */
+/* Waits for the calls and for the thread, and releases the slots. 0 seconds: without a limit. */
 static void berth__close(berth_client *c, double seconds) {
   int kind = BERTH_OK;
   pthread_mutex_lock(&c->lock);
   c->is_closing = 1;
   if (seconds > 0) c->give_up_at = berth__now() + seconds;
   pthread_cond_broadcast(&c->changed);
-  while (c->calls > 0 && (seconds <= 0 || berth__now() < c->give_up_at)) berth__wait(c, 1);
-  int has_thread = c->has_thread && !berth__is_thread(c);
-  pthread_mutex_unlock(&c->lock);
-  if (has_thread) pthread_join(c->thread, NULL);
-  pthread_mutex_lock(&c->lock);
-  if (has_thread) c->has_thread = 0;
+  while ((c->calls > 0 || (c->has_thread && !c->has_thread_ended && !berth__is_thread(c)))
+         && (seconds <= 0 || berth__now() < c->give_up_at)) berth__wait(c, 1);
+  if (c->has_thread_ended) c->has_thread = pthread_join(c->thread, NULL) != 0;
   for (berth_slot *h = c->slots; h; h = h->next) {
     if (h->feature[0] || !h->is_held || h->is_busy) continue;
     berth__end(h);
@@ -1496,13 +1503,20 @@ static void berth__at_exit(void) {
   pthread_mutex_lock(&berth__clients_lock);
   for (berth_client *c = berth__clients; c; c = c->next) {
     double left = end - berth__now();
-    if (c->pid == getpid()) berth__close(c, left > 0.1 ? left : 0.1);
+    berth__close(c, left > 0.1 ? left : 0.1);
   }
   pthread_mutex_unlock(&berth__clients_lock);
 }
 
+/* The child of fork has no clients, and the lock may be held by a thread that it does not have. */
+static void berth__after_fork(void) {
+  berth__clients = NULL;
+  pthread_mutex_init(&berth__clients_lock, NULL);
+}
+
 static void berth__initialize(void) {
   curl_global_init(CURL_GLOBAL_DEFAULT);
+  pthread_atfork(NULL, NULL, berth__after_fork);
   atexit(berth__at_exit); /* runs before what libcurl has registered */
 }
 
@@ -1549,7 +1563,8 @@ static void berth__choose_nonce(berth_client *c) {
   unsigned char hash[32];
   for (int i = 0; i < 2 && !c->nonce[0]; i++) {
     FILE *file = fopen(files[i], "r");
-    if (file && fscanf(file, "%127s", text + 16) == 1) berth__sha256(text, strlen(text), hash, c->nonce);
+    int has_id = file && fscanf(file, "%127s", text + 16) == 1;
+    if (has_id) berth__sha256(text, strlen(text), hash, c->nonce);
     if (file) fclose(file);
   }
 #else
@@ -1565,7 +1580,8 @@ static const char *berth__configure(berth_client *c, const berth_options *o) {
     if (!berth__add_url(c, text)) return "each of up to 8 urls must be http://HOST or https://HOST";
   }
   for (const char *list = o->vendor_keys; berth__next_text(&list, text); c->key_count++) {
-    if (c->key_count == 8 || berth__decode(text, strlen(text), 6, c->keys[c->key_count], 32) != 32) {
+    unsigned char *key = c->key_count < 8 ? c->keys[c->key_count] : NULL;
+    if (!key || berth__decode(text, strlen(text), 6, key, 32) != 32) {
       return "each of up to 8 vendor_keys must be a text `x` of 43 characters";
     }
   }
@@ -1576,15 +1592,16 @@ static const char *berth__configure(berth_client *c, const berth_options *o) {
   c->timeout = o->timeout == 0 ? 15 : o->timeout;
   c->retry_for = o->retry_for != 0 ? o->retry_for : c->server_count > 1 ? 30 : 10;
   if (!(c->timeout > 0 && c->timeout < 1e6)) return "timeout must be positive";
-  if (!berth__copy(c->name, sizeof c->name, o->login_name)
-      || !berth__copy(c->password, sizeof c->password, o->login_password)) return "login is too long";
+  const char *password = o->login_password ? o->login_password : "";
+  if (o->login_name && snprintf(c->login, sizeof c->login, "%s:%s", o->login_name, password)
+      >= (int)sizeof c->login) return "login_name or login_password is too long";
   if (!berth__copy(c->nonce, sizeof c->nonce, o->nonce)
       || (o->nonce && (strlen(o->nonce) < 16 || o->nonce[strspn(o->nonce, legal)]))) {
     return "nonce must have 16 to 128 characters of A-Z a-z 0-9 . _ ~ -";
   }
   if (o->ca && (access(o->ca, R_OK) || !berth__copy(c->ca, sizeof c->ca, o->ca))) return o->ca;
-  if (o->certificate && (access(o->certificate, R_OK)
-      || !berth__copy(c->certificate, sizeof c->certificate, o->certificate))) return o->certificate;
+  if (o->certificate && (access(o->certificate, R_OK) || !berth__copy(c->certificate,
+      sizeof c->certificate, o->certificate))) return o->certificate;
   return NULL;
 }
 
