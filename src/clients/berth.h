@@ -191,7 +191,7 @@ typedef struct { /* the last reply to register or featureRegister */
 struct berth_slot {
   berth_slot *next, *slot; /* slot: of a feature, the user's slot; NULL: that has ended */
   berth_client *client;
-  int references, is_busy, is_held, is_borrowed_here, is_loss_due, failures;
+  int references, is_busy, is_held, is_returning, is_borrowed_here, is_loss_due, failures;
   double ends_at, renew_at;
   long long license_id; /* that the caller wants; 0: any */
   char user[257], feature[257], user_info[4097];
@@ -896,6 +896,8 @@ static int berth__wait_for_slot(berth_slot *h, const berth_acquire_options *o,
                                 berth__registration *granted, double *sent_at, berth_error *e) {
   berth_client *c = h->client;
   double end = berth__now() + o->wait, left = o->wait;
+  berth_error unused;
+  if (!e) e = &unused;
   for (int is_first = 1;; is_first = 0) {
     berth__request r = {.client = c, .is_cancellable = o->wait > 0};
     r.wait = o->wait <= 0 ? -1 : is_first ? 0 : left > 30 ? 30 : (int)left;
@@ -1010,7 +1012,9 @@ int berth_slot_release(berth_slot *h, berth_error *e) {
   int kind = berth__enter(c, e);
   if (kind != BERTH_OK) return kind;
   pthread_mutex_lock(&c->lock);
-  while ((c->reporting == h || h->is_busy) && !berth__is_thread(c)) berth__wait(c, 1);
+  while ((c->reporting == h || (h->is_busy && h->references == 1)) && !berth__is_thread(c)) {
+    berth__wait(c, 1);
+  }
   h->references--;
   if (!h->references && h->is_held) {
     berth__end(h);
@@ -1154,13 +1158,18 @@ int berth_release(berth_client *c, const char *user, berth_error *e) {
     berth__wait(c, 1);
     h = NULL; /* the list may have changed: begin again */
   }
-  for (h = c->slots; h; h = h->next) h->is_busy |= h->is_held && !strcmp(h->user, user);
+  for (h = c->slots; h; h = h->next) {
+    if (!h->is_held || strcmp(h->user, user)) continue;
+    h->is_returning = h->is_busy = 1;
+    h->is_held = 0;
+  }
   pthread_mutex_unlock(&c->lock);
   kind = berth__unregister(c, &named, c->timeout, c->retry_for, e);
   pthread_mutex_lock(&c->lock);
   for (h = c->slots; h; h = h->next) {
-    if (strcmp(h->user, user)) continue;
-    h->is_busy = 0;
+    if (!h->is_returning || strcmp(h->user, user)) continue;
+    h->is_returning = h->is_busy = 0;
+    h->is_held = 1;
     if (kind == BERTH_OK) berth__end(h);
   }
   pthread_cond_broadcast(&c->changed);
