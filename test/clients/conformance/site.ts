@@ -55,7 +55,9 @@ type Products = Readonly<Record<string, Partial<Terms>>>;
 /** Creates a data folder with a license for each product. */
 export async function makeSiteFolder(products: Products): Promise<string> {
   const root = mkdtempSync(join(tmpdir(), "berth-conformance-"));
-  atEnd(() => rmSync(root, { recursive: true, force: true }));
+  // A server that was killed just before may still create a file.
+  const retries = { maxRetries: 10, retryDelay: 20 };
+  atEnd(() => rmSync(root, { recursive: true, force: true, ...retries }));
   const folder = join(root, "data");
   const { licensing, vendorTrust, close } = await openSiteFolder(folder, wallClock);
   const trust = await makeTrustDocument({ products: Object.keys(products) });
