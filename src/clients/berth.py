@@ -68,7 +68,7 @@ _LAST_SECONDS = 3.0  # to leave a queue, and to release everything at exit
 _NO_SLOT_CODES = ("floating_not_available", "slots_capped")
 
 Json = Dict[str, Any]
-_T = TypeVar("_T")
+_H = TypeVar("_H", bound="_Handle")
 _Key = Tuple[str, Optional[int], Optional[str]]
 
 
@@ -83,7 +83,7 @@ class BerthError(Exception):
     def __init__(
         self,
         message: str,
-        code: str,
+        code: str = "",  # optional, so that the error can be pickled and copied
         status: int = 0,
         request_id: Optional[str] = None,
         key: Optional[str] = None,
@@ -323,6 +323,7 @@ class _Request:
     wait: Optional[Callable[[int], int]] = None  # by server: seconds to wait for a slot
     is_cancelled: Callable[[], bool] = lambda: False
     key: Optional[str] = None
+    refusal: Optional[_Reply] = None  # the final answer, if it is not a success
 
 
 @dataclasses.dataclass(frozen=True)
@@ -344,7 +345,7 @@ def _parse_server(url: object) -> _Server:
         host = (parts.hostname or "").encode("idna").decode("ascii")
     except ValueError:
         raise _invalid(f"A server URL is not valid. {hint}") from None
-    if "@" in parts.netloc:
+    if "@" in url:
         raise _invalid(f"A server URL has credentials in it. Use login= instead. {hint}")
     is_known = parts.scheme in ("http", "https") and re.fullmatch(r"[0-9A-Za-z._:%-]+", host)
     if not is_known or port == 0 or "?" in url or "#" in url:
@@ -355,40 +356,33 @@ def _parse_server(url: object) -> _Server:
     return _Server(url.strip().rstrip("/"), parts.scheme == "https", host, port, prefix)
 
 
-class _DeadlineReader(io.RawIOBase):
-    """Reads from a socket until a deadline for all reads together."""
-
-    def __init__(self, connection: _DeadlineSocket) -> None:
-        self._connection = connection
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        return self._connection.limited().recv_into(buffer)
-
-
-class _DeadlineSocket:
-    """The part of a socket that http.client uses. A socket's own time-out is for each read."""
+class _DeadlineSocket(io.RawIOBase):
+    """The part of a socket that http.client uses, with one deadline for all reads and writes."""
 
     def __init__(self, sock: socket.socket, deadline: float) -> None:
         self._sock = sock
         self._deadline = deadline
 
-    def limited(self) -> socket.socket:
+    def _limited(self) -> socket.socket:
         self._sock.settimeout(_seconds_left(self._deadline))
         return self._sock
 
     def sendall(self, data: bytes) -> None:
         rest = memoryview(data)
         while rest:
-            rest = rest[self.limited().send(rest) :]
+            rest = rest[self._limited().send(rest) :]
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._limited().recv_into(buffer)
 
     def makefile(self, mode: str, *_: Any, **__: Any) -> io.BufferedReader:
-        return io.BufferedReader(_DeadlineReader(self))
+        return io.BufferedReader(self)
 
     def close(self) -> None:
-        self._sock.close()
+        """Does nothing: http.client closes the socket before it reads the body of a reply."""
 
 
 def _seconds_left(deadline: float) -> float:
@@ -760,12 +754,14 @@ class _Hold:
         name = unicodedata.normalize("NFC", user)
         self.key: _Key = (name, license_id, code if parent else None)
         self.body: Json = {}
-        self.state = "new"  # then "held", then "ended" or "lost"
+        self.state = "new"  # then "held", then "lost", or "releasing" and "ended"
         self.handles: List[weakref.ref[_Handle]] = []
         self.grant = _Grant(timeout=60.0)
         self.end = 0.0
         self.next = math.inf
         self.failures = 0
+        self.released_at = -math.inf  # when another call released the user at the server
+        self.is_confirmed = True
 
     def is_held(self) -> bool:
         is_current = self.state == "held" and _clock() < self.end
@@ -804,12 +800,11 @@ class _Token:
 class _Handle:
     """Common part of Slot and Feature."""
 
-    def __init__(self, client: Client, hold: _Hold, on_loss: Optional[Callable[..., Any]]) -> None:
+    def __init__(self, client: Client, hold: _Hold) -> None:
         self._client = client
         self._hold = hold
-        self._on_loss = on_loss
+        self._on_loss: Optional[Callable[..., Any]] = None
         self._is_released = False
-        self._confirmed = True
         pid, wake = client._pid, client._wake
 
         def finalize(_: object) -> None:
@@ -817,7 +812,8 @@ class _Handle:
             if os.getpid() == pid:
                 wake.put(None)
 
-        hold.handles.append(weakref.ref(self, finalize))
+        others = [one for one in hold.handles if one() is not None]
+        hold.handles = [*others, weakref.ref(self, finalize)]
 
     @property
     def is_held(self) -> bool:
@@ -838,14 +834,8 @@ class _Handle:
 class Feature(_Handle):
     """A slot of a floating feature; made by Slot.acquire_feature. Also a context manager."""
 
-    def __init__(
-        self,
-        client: Client,
-        hold: _Hold,
-        on_loss: Optional[Callable[[Feature, BerthError], Any]],
-        slot: Slot,
-    ) -> None:
-        super().__init__(client, hold, on_loss)
+    def __init__(self, client: Client, hold: _Hold, slot: Slot) -> None:
+        super().__init__(client, hold)
         self._slot = slot  # keeps the slot, which the feature depends on
 
     @property
@@ -931,8 +921,8 @@ class Client:
         nonce: Optional[str] = None,
         vendor_keys: Sequence[Union[str, Mapping[str, Any]]] = (),
     ) -> None:
-        listed = urls.split(",") if isinstance(urls, str) else list(urls)
-        self._servers = [_parse_server(url) for url in dict.fromkeys(listed)]
+        listed = urls.split(",") if isinstance(urls, str) else list(urls or ())
+        self._servers = list(dict.fromkeys(_parse_server(url) for url in listed))
         if not self._servers:
             raise _invalid("No server URL is given. Give a URL such as https://berth.example:8443.")
         self._product = _require_text("product", product)
@@ -945,7 +935,7 @@ class Client:
             raise _invalid("nonce must have 16 to 128 letters, digits or . _ ~ - characters.")
         self._nonce = nonce
         is_one = isinstance(vendor_keys, (str, Mapping))
-        given: Sequence[Any] = [vendor_keys] if is_one else list(vendor_keys)
+        given: Sequence[Any] = [vendor_keys] if is_one else list(vendor_keys or ())
         self._vendor_keys = [_require_key(key) for key in given]
         self._basic = None if login is None else _basic_credentials(login)
         self._tls = _tls_context(ca, certificate, any(one.is_tls for one in self._servers))
@@ -959,10 +949,9 @@ class Client:
         self._answered: Set[int] = set()
         self._appliance: Optional[str] = None
         self._tokens: Dict[int, str] = {}
-        self._login_lock = threading.Lock()
         self._claims: Dict[_Key, weakref.ref[_Token]] = {}
         self._holds: Dict[_Key, _Hold] = {}
-        self._borrows: Set[Tuple[str, int]] = set()
+        self._borrows: Dict[Tuple[str, int], float] = {}  # and when each was seen
         self._calls: List[weakref.ref[_Token]] = []
         self._waiting_sockets: Set[socket.socket] = set()
         self._is_closed = False
@@ -997,7 +986,8 @@ class Client:
             raise _invalid("user_info must be a text.")
         with self._call_in_progress():
             start = _clock()
-            while True:
+            slot: Optional[Slot] = None
+            while slot is None:
                 hold = _Hold(user, license_id, None, "")
                 hold.body = self._body(
                     user=user,
@@ -1005,23 +995,14 @@ class Client:
                     user_info=user_info,
                     license_id=license_id,
                 )
-                with self._lock:
-                    hold = self._holds.setdefault(hold.key, hold)
-                    slot = Slot(self, hold, on_loss)
-                    if hold.is_held():
-                        return slot
-                try:
-                    self._ensure_thread()
-                    with self._claimed([hold.key], start + max(wait, self._retry_for)):
-                        if hold.state in ("new", "held"):
-                            if not hold.is_held():
-                                self._register(hold, wait, start, on_wait)
-                            return slot
-                except BaseException:
-                    # Without a handle, the thread releases what was granted meanwhile.
-                    self._detach(slot)
-                    raise
-                self._detach(slot)  # the slot ended before it could be shared
+                slot = self._take(
+                    hold,
+                    lambda hold: Slot(self, hold),
+                    lambda hold: self._register(hold, wait, start, on_wait),
+                    start + max(wait, self._retry_for),
+                    on_loss,
+                )
+            return slot
 
     def release(self, user: str) -> None:
         """Returns the borrow of user, and releases the user's slots. Raises like any call.
@@ -1029,7 +1010,7 @@ class Client:
         A user without a slot is no error. Local slots of the user end without on_loss.
         """
         name = unicodedata.normalize("NFC", _require_text("user", user))
-        with self._call_in_progress(), self._claimed_user(name):
+        with self._call_in_progress(), self._claimed_user(name) as claimed:
             request = self._post("unregister", self._body(user=user), lambda reply: None)
             try:
                 self._call(request, self._retry_for)
@@ -1037,10 +1018,11 @@ class Client:
                 if error.code != "user_not_registered":
                     raise
             with self._lock:
-                self._borrows = {one for one in self._borrows if one[0] != name}
-                for hold in [one for one in self._holds.values() if one.key[0] == name]:
+                self._borrows = {one: seen for one, seen in self._borrows.items() if one[0] != name}
+                for hold in claimed:
                     if hold.state == "held":
                         self._end(hold, "ended")
+                self._renew_soon(name, None)
 
     def borrow(
         self,
@@ -1081,7 +1063,7 @@ class Client:
             (grant, borrowed_until, lease), _ = self._call(request, self._retry_for)
             if lease is not None:
                 with self._lock:
-                    self._borrows.add((name, grant.license_id))
+                    self._borrows[name, grant.license_id] = _clock()
             query = {"product": self._product, "license_id": grant.license_id}
             path = f"/api/v4/license?{urllib.parse.urlencode(query)}"
             request = _Request("GET", path, _parse_license, timeout=self._timeout, key=key)
@@ -1192,10 +1174,15 @@ class Client:
             for sock in self._waiting_sockets:
                 with contextlib.suppress(OSError):
                     socket.socket.shutdown(sock, socket.SHUT_RDWR)
-            # A callback of acquire may close the client: then its own call is not awaited.
-            while self._has_calls_of_others():
+            # Calls of this thread are not awaited: a callback of acquire, or the handler of a
+            # signal, may close the client.
+            calls = [(reference, reference()) for reference in self._calls]
+            own = threading.get_ident()
+            self._calls = [one for one, token in calls if token and token.thread != own]
+            del calls
+            while any(one() is not None for one in self._calls):
                 self._changed.wait(1.0)
-        self._release_all(None)
+        self._release_all(_clock() + _STANDBY_SECONDS)
         thread = self._thread
         self._wake.put(None)
         if thread is not None and thread is not threading.current_thread():
@@ -1233,9 +1220,9 @@ class Client:
                 try:
                     self._renew(hold, request, max(0.0, start + max(wait, self._retry_for) - sent))
                     return
-                except NoFreeSlot as error:
-                    reply: _Reply = error.__dict__.pop("reply")
-                    if wait <= 0:
+                except NoFreeSlot:
+                    reply = request.refusal
+                    if wait <= 0 or reply is None:
                         raise
                     has_place = True
                     place = _read_place(reply)
@@ -1261,9 +1248,10 @@ class Client:
     ) -> Feature:
         _require_text("code", code)
         with self._call_in_progress():
-            while True:
+            feature: Optional[Feature] = None
+            while feature is None:
                 if not slot.is_held:
-                    raise _invalid("The slot is not held. Acquire it again, then its features.")
+                    raise _not_held()
                 parent = slot._hold
                 hold = _Hold(parent.user, parent.asked_license, parent, code)
                 hold.body = self._body(
@@ -1272,20 +1260,51 @@ class Client:
                     os_hostname=self._hostname,
                     license_id=parent.grant.license_id,
                 )
-                with self._lock:
-                    hold = self._holds.setdefault(hold.key, hold)
-                    feature = Feature(self, hold, on_loss, slot)
-                try:
-                    self._ensure_thread()
-                    with self._claimed([hold.key], _clock() + self._retry_for):
-                        if hold.state in ("new", "held") and hold.parent is parent:
-                            if not hold.is_held():
-                                self._renew(hold, self._hold_request(hold), self._retry_for)
-                            return feature
-                except BaseException:
-                    self._detach(feature)
-                    raise
-                self._detach(feature)
+                feature = self._take(
+                    hold,
+                    lambda hold: Feature(self, hold, slot),
+                    lambda hold: self._renew(hold, self._hold_request(hold), self._retry_for),
+                    _clock() + self._retry_for,
+                    on_loss,
+                )
+            return feature
+
+    def _take(
+        self,
+        hold: _Hold,
+        make_handle: Callable[[_Hold], _H],
+        register: Callable[[_Hold], None],
+        limit: float,
+        on_loss: Optional[Callable[[_H, BerthError], Any]],
+    ) -> Optional[_H]:
+        """A handle of hold, or of the hold that already exists for the same user or feature.
+
+        None: that one ended before it could be shared.
+        """
+        with self._lock:
+            if hold.parent is not None and not hold.parent.is_held():
+                raise _not_held()
+            hold = self._holds.setdefault(hold.key, hold)
+            handle = make_handle(hold)
+            if hold.is_held():
+                handle._on_loss = on_loss
+                return handle
+        try:
+            self._ensure_thread()
+            with self._claimed([hold.key], limit):
+                if hold.state == "new":
+                    register(hold)
+                elif hold.state == "held" and not hold.is_held():
+                    self._beat(hold)  # its end has passed: it is renewed or lost
+                if hold.state == "held":
+                    handle._on_loss = on_loss
+                    return handle
+        except BaseException:
+            # Without a handle, the thread releases what was granted meanwhile.
+            self._detach(handle)
+            raise
+        self._detach(handle)
+        return None
 
     def _hold_request(self, hold: _Hold) -> _Request:
         parse = _parse_slot if hold.parent is None else _parse_feature
@@ -1300,10 +1319,23 @@ class Client:
             if hold.state not in ("new", "held"):
                 return
             hold.renew(sent, grant)
-            if hold.parent is None:
-                # The reply knows best: a borrow may have been returned, or made, elsewhere.
-                borrow = (hold.key[0], grant.license_id)
-                (self._borrows.add if grant.is_borrowed else self._borrows.discard)(borrow)
+            borrow = (hold.key[0], grant.license_id)
+            if sent <= hold.released_at:
+                hold.next = sent
+            elif hold.parent is None and grant.is_borrowed:
+                self._borrows[borrow] = sent
+            elif hold.parent is None and sent > self._borrows.get(borrow, math.inf):
+                del self._borrows[borrow]  # it was returned elsewhere
+        self._wake.put(None)
+
+    def _renew_soon(self, name: str, license_id: Optional[int]) -> None:
+        """After a release of a user: renews what was registered meanwhile, perhaps before it."""
+        with self._lock:
+            for hold in [one for one in self._holds.values() if one.key[0] == name]:
+                if license_id is None or hold.grant.license_id in (0, license_id):
+                    hold.released_at = _clock()
+                    if hold.state == "held":
+                        hold.next = hold.released_at
         self._wake.put(None)
 
     def _is_borrowed(self, hold: _Hold) -> bool:
@@ -1332,35 +1364,49 @@ class Client:
         if not self._is_own_process():
             return False
         hold = handle._hold
-        with self._call_in_progress(is_release=True), self._claimed([hold.key]):
-            if not handle._is_released:
-                self._detach(handle)
-                handle._confirmed = self._release_hold(hold, _RELEASE_SECONDS, is_forced=False)
-            return handle._confirmed
+
+        def is_open() -> bool:
+            return hold.state in ("held", "releasing")
+
+        with self._call_in_progress(is_release=True):
+            # Of a hold that has ended, nothing is left to release. The same user may be waiting
+            # for another slot now, and has the claim.
+            with self._claimed([hold.key], is_needed=is_open):
+                if not handle._is_released:
+                    self._detach(handle)
+                    self._release_hold(hold, _RELEASE_SECONDS, is_forced=False)
+            return hold.is_confirmed
 
     def _release_hold(
         self, hold: _Hold, budget: float, limit: float = math.inf, is_forced: bool = True
-    ) -> bool:
-        """Ends a hold that is claimed, and gives its slot back. Returns whether confirmed.
+    ) -> None:
+        """Ends a hold that is claimed, and gives its slot back.
 
         Unless is_forced, a hold that still has handles is kept.
         """
+        name, license_id = hold.key[0], hold.grant.license_id
         with self._lock:
             if hold.state != "held" or (hold.live_handles() and not is_forced):
-                return True
-            features = self._end(hold, "ended")
-            license_id = hold.grant.license_id
+                return
+            features = self._end(hold, "releasing")
+            slots = [one for one in self._holds.values() if one.parent is None]
+            # The user with and without license_id are two holds, but may be one slot.
             is_shared = hold.parent is None and any(
-                (one.key[0], one.grant.license_id) == (hold.key[0], license_id)
-                and one.parent is None
-                and one.state == "held"
-                for one in self._holds.values()
+                (one.state, one.key[0], one.grant.license_id) == ("held", name, license_id)
+                for one in slots
             )
-        if hold.parent is None and self._is_borrowed(hold):
-            for feature in features:
-                self._give_back(feature, 0.0, limit)
-            return True
-        return is_shared or self._give_back(hold, budget, limit)
+            is_borrowed = hold.parent is None and self._is_borrowed(hold)
+            hold.is_confirmed = is_shared or is_borrowed
+        try:
+            if is_borrowed:
+                for feature in features:
+                    self._give_back(feature, 0.0, limit)
+            elif not is_shared:
+                hold.is_confirmed = self._give_back(hold, budget, limit)
+                if hold.parent is None:
+                    self._renew_soon(name, license_id)
+        finally:
+            hold.state = "ended"
 
     def _give_back(self, hold: _Hold, budget: float, limit: float = math.inf) -> bool:
         names = ("feature", "user", "license_id")
@@ -1376,23 +1422,26 @@ class Client:
             return error.code == "user_not_registered"
         return True
 
-    def _release_all(self, limit: Optional[float]) -> None:
-        """Releases all holds; until `limit`, or for a few seconds each."""
+    def _release_all(self, limit: float) -> None:
+        """Releases all holds until `limit`; the others end by their time-out."""
         while True:
             with self._lock:
                 held = [one for one in self._holds.values() if one.state == "held"]
                 hold = next((one for one in held if one.parent is None), None)
-            if hold is None or (limit is not None and _clock() >= limit):
+            if hold is None:
                 return
-            with self._claimed([hold.key], math.inf if limit is None else limit):
-                left = _RELEASE_SECONDS if limit is None else max(0.0, limit - _clock())
-                self._release_hold(hold, left, math.inf if limit is None else limit)
+            try:
+                with self._claimed([hold.key], limit):
+                    self._release_hold(hold, _RELEASE_SECONDS, limit)
+            except Unavailable:  # its renewal is still in progress
+                with self._lock:
+                    hold.is_confirmed = False
+                    self._end(hold, "ended")
 
     def _release_at_exit(self, limit: float) -> None:
         if self._is_own_process():
             self._is_closed = True
-            with contextlib.suppress(BerthError):
-                self._release_all(limit)
+            self._release_all(limit)
 
     # --- Background thread
 
@@ -1429,6 +1478,8 @@ class Client:
 
     def _attend(self, hold: _Hold) -> None:
         is_abandoned = not hold.live_handles()
+        if self._is_closed:
+            return  # close() releases all
         if not is_abandoned and (hold.state != "held" or _clock() < hold.next):
             return
         token = _Token()
@@ -1505,18 +1556,18 @@ class Client:
                 self._calls = [one for one in self._calls if one() not in (None, token)]
                 self._changed.notify_all()
 
-    def _has_calls_of_others(self) -> bool:
-        own = threading.get_ident()
-        tokens = [reference() for reference in self._calls]
-        return any(token is not None and token.thread != own for token in tokens)
-
     @contextlib.contextmanager
-    def _claimed(self, keys: Sequence[_Key], limit: float = math.inf) -> Iterator[None]:
+    def _claimed(
+        self,
+        keys: Sequence[_Key],
+        limit: float = math.inf,
+        is_needed: Callable[[], bool] = lambda: True,
+    ) -> Iterator[None]:
         """Serialises the calls for a hold, so that a release cannot overtake a renewal."""
         token = _Token()
         try:
             with self._lock:
-                while not self._claim(keys, token):
+                while is_needed() and not self._claim(keys, token):
                     left = min(limit - _clock(), 1.0)
                     if left <= 0:
                         message = "Another call for this user is still in progress. Try again."
@@ -1528,9 +1579,15 @@ class Client:
 
     def _claim(self, keys: Sequence[_Key], token: _Token) -> bool:
         with self._lock:
-            if any(key in self._claims and self._claims[key]() is not None for key in keys):
-                return False
-            self._claims.update({key: weakref.ref(token) for key in keys})
+            free: List[_Key] = []
+            for key in keys:
+                owner = self._claims[key]() if key in self._claims else None
+                if owner is None:
+                    free.append(key)
+                elif owner.thread != token.thread:
+                    return False
+                # Else a callback or the handler of a signal interrupts the owner.
+            self._claims.update({key: weakref.ref(token) for key in free})
             return True
 
     def _unclaim(self, token: _Token) -> None:
@@ -1539,15 +1596,20 @@ class Client:
                 del self._claims[key]
             self._changed.notify_all()
 
-    def _claimed_user(self, name: str) -> contextlib.AbstractContextManager[None]:
+    @contextlib.contextmanager
+    def _claimed_user(self, name: str) -> Iterator[List[_Hold]]:
         with self._lock:
             holds = [one for one in self._holds.values() if one.key[0] == name]
-            keys = [one.key for one in holds if one.state == "held"]
-        return self._claimed(keys, _clock() + self._retry_for + self._timeout)
+            holds = [one for one in holds if one.state == "held"]
+        limit = _clock() + self._retry_for + self._timeout
+        with self._claimed([one.key for one in holds], limit):
+            yield holds
 
     def _pause(self, seconds: float, request: _Request) -> None:
-        with self._lock:
-            self._changed.wait_for(request.is_cancelled, max(0.0, seconds))
+        """Waits. Raises if the request is cancelled."""
+        if seconds > 0:
+            with self._lock:
+                self._changed.wait_for(request.is_cancelled, seconds)
         if request.is_cancelled():
             raise _closed()
 
@@ -1579,13 +1641,13 @@ class Client:
             first = self._current
             for step in range(len(self._servers)):
                 index = (first + step) % len(self._servers)
-                if request.is_cancelled():
-                    raise _closed()
+                self._pause(0.0, request)
                 sent = _clock()
                 try:
                     return self._attempt(index, request, limit), sent
                 except _NotFinal as failure:
                     failures.append((self._servers[index].url, failure))
+            self._pause(0.0, request)
             replies = [one for _, one in failures if one.code is not None]
             last_reply = next(iter(reversed(replies)), last_reply)
             is_standby = {one.code for one in replies} == {"standby"}
@@ -1633,12 +1695,13 @@ class Client:
         while True:
             used = token
             if self._basic is not None:
-                token = self._token(index, used, limit)
+                token = self._token(index, used, request.timeout, limit)
             reply = self._exchange(index, request, token, limit)
             values = self._check(index, reply)
             if reply.status != 401 or self._basic is None or used is not None:
                 break
         if values is not None:
+            request.refusal = reply
             raise _refusal(reply, values)
         try:
             parsed = request.parse(reply)
@@ -1647,26 +1710,33 @@ class Client:
         self._pin(index, reply)
         return parsed
 
-    def _token(self, index: int, refused: Optional[str], limit: float) -> str:
-        with self._login_lock:
-            token = self._tokens.get(index)
-            if token is not None and token != refused:
+    def _token(self, index: int, refused: Optional[str], timeout: float, limit: float) -> str:
+        """The token for a server, by a login unless there is one other than `refused`."""
+        limit = min(limit, _clock() + timeout)
+        try:
+            with self._claimed([("", index, "login")], limit):
+                token = self._tokens.get(index)
+                if token is None or token == refused:
+                    token = self._tokens[index] = self._log_in(index, timeout, limit)
                 return token
-            request = _Request("GET", "/auth", lambda _: None, timeout=self._timeout)
-            request.headers["Authorization"] = self._basic or ""
-            reply = self._exchange(index, request, None, limit)
-            values = self._check(index, reply)
-            if values is not None:
-                raise _refusal(reply, values)
-            try:
-                token = _text(_parse_object(reply.body), "token")
-            except ValueError as error:
-                raise _NotFinal(f"the reply is not valid: {error}", reply) from None
+        except Unavailable:  # the login of another thread is still in progress
+            raise _NotFinal("no complete reply in time") from None
+
+    def _log_in(self, index: int, timeout: float, limit: float) -> str:
+        request = _Request("GET", "/auth", lambda _: None, timeout=timeout)
+        request.headers["Authorization"] = self._basic or ""
+        reply = self._exchange(index, request, None, limit)
+        values = self._check(index, reply)
+        if values is not None:
+            raise _refusal(reply, values)
+        try:
+            token = _text(_parse_object(reply.body), "token")
             if not _matches("[!-~]{1,4096}", token):
-                raise _NotFinal("the reply is not valid: token", reply)
-            self._pin(index, reply)
-            self._tokens[index] = token
-            return token
+                raise ValueError("token")
+        except ValueError as error:
+            raise _NotFinal(f"the reply is not valid: {error}", reply) from None
+        self._pin(index, reply)
+        return token
 
     def _check(self, index: int, reply: _Reply) -> Optional[Json]:
         """None for a success; the body of a refusal. Raises _NotFinal for anything else."""
@@ -1758,6 +1828,10 @@ def _closed() -> InvalidArgument:
     return _invalid("The client is closed. Create a new Client.", "client_closed")
 
 
+def _not_held() -> InvalidArgument:
+    return _invalid("The slot is not held. Acquire it again, then its features.")
+
+
 def _printable(value: object) -> str:
     text = value if isinstance(value, str) else ""
     return "".join(one if one.isprintable() else " " for one in text)[:500].strip()
@@ -1785,7 +1859,6 @@ def _refusal(reply: _Reply, values: Json) -> BerthError:
     if isinstance(error, NoFreeSlot):
         place = _read_place(reply)
         error.position = None if place is None else place[0]
-        error.__dict__["reply"] = reply
     return error
 
 
@@ -1806,9 +1879,14 @@ def _matches(form: str, value: object) -> bool:
 
 
 def _require_text(name: str, value: object) -> str:
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not value or not _is_unicode(value):
         raise _invalid(f"{name} must be a text that is not empty.")
     return value
+
+
+def _is_unicode(text: str) -> bool:
+    """False if there are bytes in it that could not be decoded, as in some file names."""
+    return re.search("[\ud800-\udfff]", text) is None
 
 
 def _require_seconds(name: str, value: object) -> float:
@@ -1842,7 +1920,9 @@ def _require_key(key: object) -> bytes:
 
 def _basic_credentials(login: object) -> str:
     is_pair = isinstance(login, (tuple, list)) and len(login) == 2
-    if not is_pair or not all(isinstance(one, str) and one for one in cast(Any, login)):
+    if not is_pair or not all(
+        isinstance(one, str) and one and _is_unicode(one) for one in cast(Any, login)
+    ):
         raise _invalid("login must be a name and a password.")
     name, password = cast(Tuple[str, str], login)
     if ":" in name:
