@@ -27,6 +27,8 @@ const RELEASE_LIMIT = 5_000;
 const RELEASE_LIMIT_STANDBY = 30_000;
 const LAST_LIMIT = 3_000;
 const MIN_PAUSE = 250;
+/** A timer with a longer delay would fire at once. */
+const MAX_TIMER = 2 ** 31 - 1;
 const QUEUE_CODES = new Set(["floating_not_available", "slots_capped"]);
 
 // ---------------------------------------------------------------------------------------------
@@ -141,7 +143,7 @@ const jitter = (value, share) => value * (1 - share + 2 * share * Math.random())
 function sleep(milliseconds, signal) {
   let timer;
   const timeout = new Promise((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
+    timer = setTimeout(resolve, Math.min(milliseconds, MAX_TIMER));
   });
   return abortable(timeout, signal).finally(() => clearTimeout(timer));
 }
@@ -165,49 +167,49 @@ async function awaitInForeground(promise) {
 }
 
 /** Sends one request; `timeout` limits all of it, from the connection to the last byte. */
-function send(request) {
-  return isBrowser ? sendByFetch(request) : sendByNode(request);
+async function send(request) {
+  const { timeout, signal, isBackground } = request;
+  if (signal?.aborted) throw signal.reason;
+  const controller = new AbortController();
+  const cancel = () => controller.abort(signal.reason);
+  const expire = () => controller.abort(new Error(`no complete reply within ${timeout / 1000} s`));
+  const timer = setTimeout(expire, Math.min(timeout, MAX_TIMER));
+  // A renewal in flight does not keep a program from ending.
+  if (isBackground) timer.unref?.();
+  signal?.addEventListener("abort", cancel, { once: true });
+  try {
+    const exchange = isBrowser ? sendByFetch : sendByNode;
+    const reply = exchange({ ...request, signal: controller.signal });
+    return await abortable(reply, controller.signal);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", cancel);
+    // Closes the connection of a reply that was not read to its end.
+    controller.abort();
+  }
 }
 
-function sendByNode({ url, method, headers, body, timeout, signal, isBackground, node }) {
+function sendByNode({ url, method, headers, body, signal, isBackground, node }) {
   return new Promise((resolve, reject) => {
     const isTls = url.startsWith("https:");
     const { request } = isTls ? builtins.https : builtins.http;
     const connection = isTls ? { agent: node.httpsAgent, ...node.tls } : { agent: node.httpAgent };
     const outgoing = request(url, { method, headers, ...connection });
-    const fail = (error) => {
-      finish();
-      reject(error);
-      outgoing.destroy();
-    };
-    const onAbort = () => fail(new Error("the call was cancelled"));
-    const onTimeout = () => fail(new Error(`no complete reply within ${timeout / 1000} s`));
-    const timer = setTimeout(onTimeout, Math.min(timeout, 2 ** 31 - 1));
-    const finish = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
-    };
-    if (signal?.aborted) onAbort();
-    signal?.addEventListener("abort", onAbort, { once: true });
-    if (isBackground) {
-      // A renewal in flight does not keep a program from ending.
-      timer.unref?.();
-      outgoing.on("socket", (socket) => socket.unref?.());
-    }
-    outgoing.on("error", fail);
+    signal.addEventListener("abort", () => outgoing.destroy(), { once: true });
+    if (isBackground) outgoing.on("socket", (socket) => socket.unref?.());
+    outgoing.on("error", reject);
     outgoing.on("response", (incoming) => {
       const chunks = [];
       let size = 0;
       incoming.on("data", (chunk) => {
         size += chunk.length;
-        if (size > MAX_BODY_BYTES) fail(new Error("the reply is larger than 1 MiB"));
+        if (size > MAX_BODY_BYTES) reject(tooLarge());
         else chunks.push(chunk);
       });
-      incoming.on("error", fail);
-      incoming.on("close", () => fail(new Error("the connection was cut during the reply")));
+      incoming.on("error", reject);
+      incoming.on("close", () => reject(new Error("the connection was cut during the reply")));
       incoming.on("end", () => {
         if (!incoming.complete) return;
-        finish();
         const header = (name) => incoming.headers[name]?.toString() ?? null;
         resolve({ status: incoming.statusCode, header, bytes: Buffer.concat(chunks) });
       });
@@ -216,33 +218,21 @@ function sendByNode({ url, method, headers, body, timeout, signal, isBackground,
   });
 }
 
-async function sendByFetch({ url, method, headers, body, timeout, signal }) {
-  const controller = new AbortController();
-  const onAbort = () => controller.abort(new Error("the call was cancelled"));
-  const onTimeout = () =>
-    controller.abort(new Error(`no complete reply within ${timeout / 1000} s`));
-  const timer = setTimeout(onTimeout, Math.min(timeout, 2 ** 31 - 1));
-  if (signal?.aborted) onAbort();
-  signal?.addEventListener("abort", onAbort, { once: true });
-  try {
-    const options = { redirect: "manual", credentials: "omit", cache: "no-store" };
-    const request = { method, headers, body, ...options, signal: controller.signal };
-    const response = await fetch(url, request);
-    const chunks = [];
-    let size = 0;
-    const reader = response.body?.getReader();
-    for (let part = await reader?.read(); part && !part.done; part = await reader.read()) {
-      size += part.value.length;
-      if (size > MAX_BODY_BYTES) throw new Error("the reply is larger than 1 MiB");
-      chunks.push(part.value);
-    }
-    const bytes = new Uint8Array(await new Blob(chunks).arrayBuffer());
-    return { status: response.status, header: (name) => response.headers.get(name), bytes };
-  } finally {
-    clearTimeout(timer);
-    controller.abort();
-    signal?.removeEventListener("abort", onAbort);
+const tooLarge = () => new Error("the reply is larger than 1 MiB");
+
+async function sendByFetch({ url, method, headers, body, signal }) {
+  const options = { redirect: "manual", credentials: "omit", cache: "no-store" };
+  const response = await fetch(url, { method, headers, body, ...options, signal });
+  const chunks = [];
+  let size = 0;
+  const reader = response.body?.getReader();
+  for (let part = await reader?.read(); part && !part.done; part = await reader.read()) {
+    size += part.value.length;
+    if (size > MAX_BODY_BYTES) throw tooLarge();
+    chunks.push(part.value);
   }
+  const bytes = new Uint8Array(await new Blob(chunks).arrayBuffer());
+  return { status: response.status, header: (name) => response.headers.get(name), bytes };
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -387,6 +377,9 @@ function readRetryAfter(reply) {
   const value = reply.header("retry-after");
   return value !== null && /^\d{1,9}$/.test(value) ? Number(value) : 0;
 }
+
+/** Node.js gives the failure of several addresses of one host an empty message. */
+const explain = (error) => error?.message || error?.errors?.[0]?.message || String(error?.code);
 
 /** The error of a call without a final answer, from the last failure of each server. */
 function makeUnavailable(failures, lastReply, seconds, key) {
@@ -770,6 +763,7 @@ class Hold {
   renew(reply, sentAt) {
     Object.assign(this, reply, { reply, sentAt });
     this.failures = 0;
+    this.mayBeBorrowed = false;
     this.interval = jitter(this.lifetime / 3, 0.1);
   }
 
@@ -779,6 +773,11 @@ class Hold {
 
   get isHeld() {
     return this.state === "held" && this.timeLeft > 0 && (this.slot?.isHeld ?? true);
+  }
+
+  /** Whether the next renewal may begin when it is due. */
+  get isIdle() {
+    return this.state === "held" && this.inFlight === null && !this.isPaused;
   }
 
   /** Milliseconds until the next renewal is due. */
@@ -794,11 +793,15 @@ class Hold {
   }
 }
 
+/** The server compares names in this form, too. */
+const isSameUser = (a, b) => a.normalize("NFC") === b.normalize("NFC");
+
 /** Runs the tasks of one user one after the other: a release never overtakes an acquisition. */
 class UserQueue {
   #last = new Map();
 
-  async run(user, task, signal = null) {
+  async run(name, task, signal = null) {
+    const user = name.normalize("NFC");
     const before = this.#last.get(user) ?? Promise.resolve();
     let finish;
     const end = new Promise((resolve) => {
@@ -843,7 +846,7 @@ function installExitHook() {
     if (activeEngines.size === 0) return;
     const controller = new AbortController();
     const timer = setTimeout(() => controller.abort(), LAST_LIMIT);
-    const limits = { limit: LAST_LIMIT, standbyLimit: LAST_LIMIT, signal: controller.signal };
+    const limits = { limit: LAST_LIMIT, signal: controller.signal };
     const releases = [...activeEngines].map((engine) => engine.releaseAll(limits));
     void Promise.all(releases).finally(() => clearTimeout(timer));
   });
@@ -946,11 +949,11 @@ class Engine {
           return answer;
         } catch (error) {
           if (error instanceof BerthError) {
-            this.#current = index;
+            if (!signal?.aborted) this.#current = index;
             throw error;
           }
           if (signal?.aborted) throw signal.reason;
-          const failure = error instanceof Failure ? error : new Failure(error?.message);
+          const failure = error instanceof Failure ? error : new Failure(explain(error));
           failures.set(server, failure);
           if (failure.code !== null) lastReply = failure;
           notBefore.set(server, performance.now() + 1000 * failure.retryAfter);
@@ -969,7 +972,7 @@ class Engine {
   /** One request to one server, with a login if needed. */
   async #attempt(server, request, logins) {
     for (let count = 0; ; count += 1) {
-      const token = await this.#getToken(server, logins);
+      const token = await this.#getToken(server, request.timeout, logins);
       const authorization = token === null ? {} : { authorization: `Bearer ${token}` };
       const wait = request.wait?.(server);
       const prefer = wait === undefined ? {} : { prefer: `wait=${wait}` };
@@ -987,17 +990,17 @@ class Engine {
     }
   }
 
-  async #getToken(server, logins) {
+  async #getToken(server, timeout, logins) {
     if (this.#options.login === null || server.token !== null) return server.token;
     logins.add(server);
     // Calls at the same time share a login.
-    server.login ??= this.#logIn(server).finally(() => {
+    server.login ??= this.#logIn(server, timeout).finally(() => {
       server.login = null;
     });
     return await server.login;
   }
 
-  async #logIn(server) {
+  async #logIn(server, timeout) {
     const { name, password } = this.#options.login;
     const credentials = Array.from(encode(`${name}:${password}`), (byte) =>
       String.fromCharCode(byte),
@@ -1006,7 +1009,7 @@ class Engine {
       method: "GET",
       path: "/auth",
       headers: { authorization: `Basic ${btoa(credentials.join(""))}` },
-      timeout: this.#options.timeout,
+      timeout,
     });
     server.token = this.#judge(server, reply, readToken);
     return server.token;
@@ -1097,26 +1100,36 @@ class Engine {
       options.signal?.removeEventListener("abort", onAbort);
     };
     task.then(finish, finish);
-    return await abortable(task, signal);
+    try {
+      return await abortable(task, signal);
+    } catch (error) {
+      // A slot that is taken although the call was cancelled has no owner.
+      task.then((slot) => slot.release()).catch(() => {});
+      throw error;
+    }
   }
 
   async #share(user, options, makeHandle, signal) {
-    const { licenseId } = options;
-    const isFitting = (hold) =>
-      hold.state === "held" &&
-      !hold.slot &&
-      hold.user === user &&
-      [null, hold.licenseId].includes(licenseId);
-    const shared = [...this.#holds].find(isFitting);
+    const isFitting = (hold) => !hold.slot && [null, hold.licenseId].includes(options.licenseId);
+    const shared = this.#holdsOf(user).find(isFitting);
     if (shared?.isHeld) return this.#addHandle(shared, makeHandle);
     const hold = await this.#register(user, options, signal);
-    if (shared?.state === "held" && shared.licenseId === hold.licenseId) {
+    return this.#addHandle(this.#keep(hold, shared), makeHandle);
+  }
+
+  /** Renews from now on what was taken. */
+  #keep(hold, known) {
+    if (known?.state === "held" && known.licenseId === hold.licenseId) {
       // The machine slept past the end of a slot, which was not renewed yet: it is the same one.
-      shared.renew(hold.reply, hold.sentAt);
-      return this.#addHandle(shared, makeHandle);
+      known.renew(hold.reply, hold.sentAt);
+      return known;
     }
     this.#startRenewal(hold);
-    return this.#addHandle(hold, makeHandle);
+    return hold;
+  }
+
+  #holdsOf(user) {
+    return [...this.#holds].filter((hold) => isSameUser(hold.user, user));
   }
 
   #addHandle(hold, makeHandle) {
@@ -1143,28 +1156,15 @@ class Engine {
       isFirst || !server.hasAnswered
         ? 0
         : Math.min(Math.max(Math.ceil((waitEnd - performance.now()) / 1000), 0), MAX_WAIT_STEP);
-    const body = this.#describeUser(hold);
     hold.body = () => this.#describeUser(hold);
     try {
       for (;;) {
         const sent = performance.now();
         let wait = 0;
-        const request = {
-          path: "/api/v4/register",
-          body,
-          read: readSlot,
-          budget: () => retryEnd - sent,
-          signal,
-        };
+        const request = { budget: () => retryEnd - sent, signal };
         if (options.wait > 0) request.wait = (server) => (wait = chooseWait(server));
         try {
-          const { value, reply } = await this.call(request);
-          hold.renew(value, reply.sentAt);
-          if (signal.aborted) {
-            if (!hold.isBorrowed)
-              await this.#unregister(user, hold.licenseId, { limit: LAST_LIMIT });
-            throw signal.reason;
-          }
+          await this.#requestHold(hold, request);
           return hold;
         } catch (error) {
           if (!(error instanceof NoFreeSlot) || options.wait === 0) throw error;
@@ -1193,28 +1193,29 @@ class Engine {
   async acquireFeature(slotHandle, code, makeHandle) {
     const slot = slotHandle.hold;
     return await this.#users.run(slot.user, async () => {
-      if (slotHandle.isReleased || !slot.isHeld) {
-        throw invalid("the slot is not held any more; acquire it again, then its features");
-      }
-      const shared = slot.features.get(code);
-      if (shared?.isHeld) return this.#addHandle(shared, makeHandle);
+      const requireSlot = () =>
+        requireArgument(slot.isHeld && !slotHandle.isReleased, "the slot is not held any more");
+      requireSlot();
+      const known = slot.features.get(code);
+      if (known?.isHeld) return this.#addHandle(known, makeHandle);
       const body = () => ({ ...this.#identify(slot.user, slot.licenseId), feature: code });
-      const fields = {
-        slot,
-        user: slot.user,
-        code,
-        body,
-        path: "featureRegister",
-        read: readFeature,
-      };
-      const hold = new Hold(fields);
-      const request = { path: "/api/v4/featureRegister", body: body(), read: readFeature };
-      const { value, reply } = await this.call(request);
-      hold.renew(value, reply.sentAt);
-      slot.features.set(code, hold);
-      this.#startRenewal(hold);
-      return this.#addHandle(hold, makeHandle);
+      const fields = { slot, user: slot.user, code, body };
+      const hold = new Hold({ ...fields, path: "featureRegister", read: readFeature });
+      await this.#requestHold(hold);
+      // The slot may have been lost meanwhile, and with it the feature.
+      requireSlot();
+      const kept = this.#keep(hold, known);
+      slot.features.set(code, kept);
+      return this.#addHandle(kept, makeHandle);
     });
+  }
+
+  /** Takes or renews the slot or the feature at the server. */
+  async #requestHold(hold, options) {
+    const { path, read } = hold;
+    const request = { path: `/api/v4/${path}`, body: hold.body(), read, ...options };
+    const { value, reply } = await this.call(request);
+    hold.renew(value, reply.sentAt);
   }
 
   // Renewing ------------------------------------------------------------------------------------
@@ -1229,12 +1230,9 @@ class Engine {
   #arm() {
     clearTimeout(this.#timer);
     if (this.#holds.size === 0) activeEngines.delete(this);
-    const idle = [...this.#holds].filter(
-      ({ inFlight, isPaused }) => inFlight === null && !isPaused,
-    );
     if (this.#holds.size === 0 && this.#abandoned.length === 0) return;
-    const delay =
-      this.#abandoned.length > 0 ? 0 : Math.min(MAX_TICK, ...idle.map((hold) => hold.delay));
+    const delays = [...this.#holds].filter((hold) => hold.isIdle).map((hold) => hold.delay);
+    const delay = this.#abandoned.length > 0 ? 0 : Math.min(MAX_TICK, ...delays);
     this.#timer = setTimeout(() => this.#tick(), Math.max(delay, 0));
     this.#timer.unref?.();
   }
@@ -1242,8 +1240,7 @@ class Engine {
   #tick() {
     for (const handle of this.#abandoned.splice(0)) void this.releaseHandle(handle);
     for (const hold of this.#holds) {
-      const isIdle = hold.state === "held" && hold.inFlight === null && !hold.isPaused;
-      if (!isIdle || hold.delay > 0) continue;
+      if (!hold.isIdle || hold.delay > 0) continue;
       hold.inFlight = this.#renew(hold).finally(() => {
         hold.inFlight = null;
         this.#arm();
@@ -1260,17 +1257,8 @@ class Engine {
     const limit = (count) =>
       isWakeUp ? timeout : Math.min(timeout, Math.max(hold.timeLeft / count, 1000));
     try {
-      const { value, reply } = await this.call({
-        path: `/api/v4/${hold.path}`,
-        body: hold.body(),
-        read: hold.read,
-        budget: () => 0,
-        timeout: limit,
-        isBackground: true,
-      });
-      hold.renew(value, reply.sentAt);
+      await this.#requestHold(hold, { budget: () => 0, timeout: limit, isBackground: true });
     } catch (error) {
-      hold.lastError = error;
       const isRefused = error.status === 400 && !(error instanceof Unavailable);
       if (isRefused || hold.timeLeft <= 0) this.#lose(hold, error);
       else hold.planRetry();
@@ -1298,7 +1286,7 @@ class Engine {
   /** Runs a task for a user while no renewal of the user's slots is in flight. */
   async #runQuietly(user, task) {
     return await this.#users.run(user, async () => {
-      const holds = [...this.#holds].filter((hold) => hold.user === user);
+      const holds = this.#holdsOf(user);
       for (const hold of holds) hold.isPaused = true;
       try {
         for (const hold of holds) await awaitInForeground(hold.inFlight);
@@ -1342,14 +1330,20 @@ class Engine {
     hold.state = "releasing";
     const features = [...hold.features.values()];
     for (const feature of features) this.#end(feature);
-    for (const { inFlight } of [hold, ...features]) await awaitInForeground(inFlight);
+    const requests = [hold, ...features].map(({ inFlight }) => inFlight);
+    await awaitInForeground(abortable(Promise.all(requests), limits.signal)).catch(() => {});
     this.#end(hold);
-    if (slot) {
-      const request = { path: "/api/v4/featureRelease", body: hold.body() };
-      return await this.#callRelease(request, limits);
-    }
-    // A borrow survives the program; release(user) returns it.
-    return hold.isBorrowed || (await this.#unregister(user, licenseId, limits));
+    if (slot) return await this.#releaseFeature(hold, limits);
+    const { isBorrowed, mayBeBorrowed } = hold;
+    if (!isBorrowed && !mayBeBorrowed) return await this.#unregister(user, licenseId, limits);
+    // A borrow survives the program; release(user) returns it. The features are not borrowed.
+    await Promise.all(features.map((feature) => this.#releaseFeature(feature, limits)));
+    return isBorrowed;
+  }
+
+  #releaseFeature(feature, limits) {
+    const request = { path: "/api/v4/featureRelease", body: feature.body() };
+    return this.#callRelease(request, limits);
   }
 
   #unregister(user, licenseId, limits) {
@@ -1357,8 +1351,8 @@ class Engine {
     return this.#callRelease(request, limits);
   }
 
-  async #callRelease(request, { limit = RELEASE_LIMIT, standbyLimit, signal }) {
-    const longest = standbyLimit ?? (limit === RELEASE_LIMIT ? RELEASE_LIMIT_STANDBY : limit);
+  async #callRelease(request, { limit = RELEASE_LIMIT, signal }) {
+    const longest = limit === RELEASE_LIMIT ? RELEASE_LIMIT_STANDBY : limit;
     try {
       await this.call({
         ...request,
@@ -1395,7 +1389,7 @@ class Engine {
   /** The page is being left: nothing can be awaited, but the browser finishes the requests. */
   releaseByBeacon() {
     for (const hold of this.#holds) {
-      if (hold.slot || hold.isBorrowed) continue;
+      if (hold.slot || hold.isBorrowed || hold.mayBeBorrowed) continue;
       const { url, token } = this.#servers[this.#current];
       const authorization = token === null ? {} : { authorization: `Bearer ${token}` };
       const headers = { "content-type": "application/json", ...authorization };
@@ -1428,13 +1422,20 @@ class Engine {
     const borrowedUntil = until === null ? {} : { borrowed_until: until };
     const described = this.#describeUser({ user, wantedLicense: licenseId, userInfo: "" });
     return await this.#runQuietly(user, async (holds) => {
+      // Until a reply says otherwise: a release would return a borrow whose reply was lost.
+      const setDoubt = (value) => holds.forEach((hold) => (hold.mayBeBorrowed = value));
+      setDoubt(true);
       const { value } = await this.call({
         path: "/api/v4/borrow",
         body: { ...described, ...borrowedUntil },
         headers: { "x-nonce": nonce, "idempotency-key": borrowKey },
         read: readBorrow,
         key: borrowKey,
+      }).catch((error) => {
+        setDoubt(error instanceof Unavailable);
+        throw error;
       });
+      setDoubt(false);
       for (const hold of holds) if (hold.licenseId === value.licenseId) hold.isBorrowed = true;
       const query = new URLSearchParams(this.#identify(user, value.licenseId));
       query.delete("user");

@@ -178,4 +178,17 @@ export const borrowingScenarios: readonly Scenario[] = [
       expect(new Set(keys).size).toBe(1);
     },
   },
+  {
+    title: "the release of the slot keeps a borrow whose reply was lost",
+    clients: ["node", "bun"],
+    async run(world) {
+      const proxy = await world.openProxy();
+      const client = await world.connectForOneRound(proxy.url, { nonce: "device-0123456789" });
+      const slot = await client.acquire("ada");
+      proxy.fail("borrow", { kind: "cut after" }, 1);
+      const { key } = await client.borrowError("ada");
+      expect(await slot.release()).toBe(false);
+      expect((await client.borrow("ada", { key: key ?? "" })).lease).toBeString();
+    },
+  },
 ];

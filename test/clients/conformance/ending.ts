@@ -153,4 +153,19 @@ export const endingScenarios: readonly Scenario[] = [
       expect(await slot.release()).toBe(true);
     },
   },
+  {
+    title: "the program ends soon although a heartbeat is never answered",
+    async run(world) {
+      const proxy = await world.openProxy();
+      proxy.shortenTimeout(45);
+      const client = await world.connect(proxy.url, { timeout: 60 });
+      await client.acquire("ada");
+      proxy.fail("*", { kind: "hang" });
+      await proxy.waitForCount("register", 2);
+      const started = performance.now();
+      expect((await client.driver.end()).code).toBe(0);
+      // The heartbeat could take 30 s; the clients allow 3 s at their end.
+      expect(performance.now() - started).toBeLessThan(20_000);
+    },
+  },
 ];

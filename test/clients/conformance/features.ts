@@ -104,4 +104,39 @@ export const featureScenarios: readonly Scenario[] = [
       expect(client.driver.events).toHaveLength(1);
     },
   },
+  {
+    title: "the release of a borrowed slot releases its features",
+    clients: ["python", "node", "bun"],
+    async run(world) {
+      const client = await world.connect(world.server.url, { nonce: "device-0123456789" });
+      const slot = await client.acquire("ada");
+      await slot.acquireFeature("RENDER");
+      await client.borrow("ada");
+      expect(await slot.release()).toBe(true);
+      expect(await world.server.slotsInUse()).toBe(1);
+      expect((await world.server.feature("RENDER"))[inUse]).toBe(0);
+    },
+  },
+  {
+    title: "a feature is not held if the slot is lost while it is acquired",
+    clients: ["python", "node", "bun"],
+    async run(world) {
+      const proxy = await world.openProxy();
+      proxy.shortenTimeout(3);
+      proxy.shortenFeatureTimeout(3);
+      const client = await world.connect(proxy.url);
+      const slot = await client.acquire("ada");
+      const body = { status: 400, code: "license_expired", message: "the license has ended" };
+      proxy.fail("featureRegister", { kind: "delay", ms: 4_000 });
+      proxy.answer("register", { status: 400, body });
+      const fields = { slot: slot.name, feature: "late", code: "RENDER" };
+      const acquired = client.driver.request("acquire_feature", fields).catch(() => null);
+      await client.driver.waitForLoss(slot.name);
+      // An error, or a feature that is not held: in no case is it renewed or reported as lost.
+      expect((await acquired)?.is_held ?? false).toBe(false);
+      const sent = proxy.count("featureRegister");
+      await Bun.sleep(2_000);
+      expect([proxy.count("featureRegister"), client.driver.events.length]).toEqual([sent, 1]);
+    },
+  },
 ];

@@ -174,4 +174,17 @@ export const slotScenarios: readonly Scenario[] = [
       expect(client.driver.events).toEqual([]);
     },
   },
+  {
+    title: "the same user in another Unicode form has the same slot",
+    clients: ["python", "node", "bun"],
+    async run(world) {
+      const client = await world.connect(world.server.url);
+      const composed = await client.acquire("Zo\u00eb");
+      const decomposed = await client.acquire("Zoe\u0308");
+      expect(await composed.release()).toBe(true);
+      expect([await decomposed.isHeld(), await world.server.slotsInUse()]).toEqual([true, 1]);
+      expect(await decomposed.release()).toBe(true);
+      expect(await world.server.slotsInUse()).toBe(0);
+    },
+  },
 ];
