@@ -35,8 +35,8 @@ const QUEUE_CODES = new Set(["floating_not_available", "slots_capped"]);
 // Errors
 
 export class BerthError extends Error {
-  constructor(message, { code, status = null, requestId = null, key = null, cause } = {}) {
-    super(message, cause === undefined ? undefined : { cause });
+  constructor(message, { code, status = null, requestId = null, key = null } = {}) {
+    super(message);
     this.name = this.constructor.name;
     this.code = code;
     this.status = status;
@@ -852,6 +852,8 @@ function installExitHook() {
   });
 }
 
+/** onLoss of each slot and feature: weak, since a callback often refers to its own slot. */
+const lossCallbacks = new WeakMap();
 const abandonedHandles = new FinalizationRegistry((handle) => handle.engine.abandon(handle));
 
 /** Everything behind a client. Slots refer to it, and so outlive the client object itself. */
@@ -1080,18 +1082,14 @@ class Engine {
     return { ...this.#identify(user, wantedLicense), ...fields };
   }
 
-  async acquire(user, options, makeHandle) {
+  async acquire(user, options) {
     const controller = new AbortController();
     const { signal } = controller;
     const onAbort = () => controller.abort(options.signal.reason);
     if (options.signal?.aborted) throw options.signal.reason;
     options.signal?.addEventListener("abort", onAbort, { once: true });
     if (options.wait > 0) this.#waiting.add(controller);
-    const task = this.#users.run(
-      user,
-      () => this.#share(user, options, makeHandle, signal),
-      signal,
-    );
+    const task = this.#users.run(user, () => this.#share(user, options, signal), signal);
     // Until a cancelled acquisition has left the queue, close() waits for it.
     this.#calls.add(task);
     const finish = () => {
@@ -1109,12 +1107,13 @@ class Engine {
     }
   }
 
-  async #share(user, options, makeHandle, signal) {
+  async #share(user, options, signal) {
     const isFitting = (hold) => !hold.slot && [null, hold.licenseId].includes(options.licenseId);
     const shared = this.#holdsOf(user).find(isFitting);
-    if (shared?.isHeld) return this.#addHandle(shared, makeHandle);
-    const hold = await this.#register(user, options, signal);
-    return this.#addHandle(this.#keep(hold, shared), makeHandle);
+    const hold = shared?.isHeld
+      ? shared
+      : this.#keep(await this.#register(user, options, signal), shared);
+    return this.#addHandle(hold, (handle) => new Slot(handle), options.onLoss);
   }
 
   /** Renews from now on what was taken. */
@@ -1132,9 +1131,10 @@ class Engine {
     return [...this.#holds].filter((hold) => isSameUser(hold.user, user));
   }
 
-  #addHandle(hold, makeHandle) {
+  #addHandle(hold, makeObject, onLoss) {
     const handle = { engine: this, hold, isReleased: false, release: null, object: null };
-    const object = makeHandle(handle);
+    const object = makeObject(handle);
+    lossCallbacks.set(object, onLoss);
     handle.object = new WeakRef(object);
     hold.handles.add(handle);
     abandonedHandles.register(object, handle, handle);
@@ -1190,14 +1190,15 @@ class Engine {
     }
   }
 
-  async acquireFeature(slotHandle, code, makeHandle) {
+  async acquireFeature(slotObject, slotHandle, code, onLoss) {
     const slot = slotHandle.hold;
     return await this.#users.run(slot.user, async () => {
       const requireSlot = () =>
         requireArgument(slot.isHeld && !slotHandle.isReleased, "the slot is not held any more");
       requireSlot();
       const known = slot.features.get(code);
-      if (known?.isHeld) return this.#addHandle(known, makeHandle);
+      const makeFeature = (handle) => new Feature(handle, slotObject);
+      if (known?.isHeld) return this.#addHandle(known, makeFeature, onLoss);
       const body = () => ({ ...this.#identify(slot.user, slot.licenseId), feature: code });
       const fields = { slot, user: slot.user, code, body };
       const hold = new Hold({ ...fields, path: "featureRegister", read: readFeature });
@@ -1206,7 +1207,7 @@ class Engine {
       requireSlot();
       const kept = this.#keep(hold, known);
       slot.features.set(code, kept);
-      return this.#addHandle(kept, makeHandle);
+      return this.#addHandle(kept, makeFeature, onLoss);
     });
   }
 
@@ -1270,7 +1271,8 @@ class Engine {
     this.#end(hold);
     for (const handle of hold.handles) {
       const object = handle.object.deref();
-      if (object && !handle.isReleased) notifyLoss(object, error);
+      if (!object || handle.isReleased) continue;
+      runCallback("onLoss", lossCallbacks.get(object), object, error);
     }
   }
 
@@ -1528,7 +1530,7 @@ function requireArgument(isValid, message) {
 const isSeconds = (value) => typeof value === "number" && value >= 0 && Number.isFinite(value);
 
 function readClientOptions(urls, product, options) {
-  const { ca = null, certificate = null, login = null, timeout = 15, nonce = null } = options;
+  const { ca, certificate, login, timeout, nonce } = options;
   const list = typeof urls === "string" ? [urls] : urls;
   requireArgument(Array.isArray(list) && list.length > 0, "urls: give at least one server");
   const addresses = [...new Set(list.map(readUrl))];
@@ -1593,9 +1595,6 @@ const CLIENT_DEFAULTS = {
 
 // Node.js 18 does not know it; compilers use the same fallback.
 const asyncDispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
-/** Calls onLoss of a slot or feature. */
-const notifyLoss = (object, error) => object[lossCallback](error);
-const lossCallback = Symbol("loss");
 
 export class Client {
   #engine;
@@ -1612,8 +1611,7 @@ export class Client {
     checkCommon(known);
     requireArgument(isSeconds(known.wait), "wait: give seconds, 0 or more");
     requireArgument(typeof known.userInfo === "string", "userInfo: give a text");
-    const makeSlot = (handle) => new Slot(handle, known.onLoss);
-    return await this.#engine.run(() => this.#engine.acquire(user, known, makeSlot));
+    return await this.#engine.run(() => this.#engine.acquire(user, known));
   }
 
   async borrow(user, options = {}) {
@@ -1670,11 +1668,9 @@ export class Client {
 
 export class Slot {
   #handle;
-  #onLoss;
 
-  constructor(handle, onLoss) {
+  constructor(handle) {
     this.#handle = handle;
-    this.#onLoss = onLoss;
   }
 
   get user() {
@@ -1710,16 +1706,11 @@ export class Slot {
     requireArgument(isText(code), "code: give the code of the feature");
     checkCommon({ onLoss });
     const { engine } = this.#handle;
-    const makeFeature = (handle) => new Feature(handle, this, onLoss);
-    return await engine.run(() => engine.acquireFeature(this.#handle, code, makeFeature));
+    return await engine.run(() => engine.acquireFeature(this, this.#handle, code, onLoss));
   }
 
   async release() {
     return await this.#handle.engine.releaseHandle(this.#handle);
-  }
-
-  [lossCallback](error) {
-    runCallback("onLoss", this.#onLoss, this, error);
   }
 
   async [asyncDispose]() {
@@ -1730,13 +1721,11 @@ export class Slot {
 export class Feature {
   #handle;
   #slot;
-  #onLoss;
 
   /** Refers to the slot, which must not be collected and released while the feature is used. */
-  constructor(handle, slot, onLoss) {
+  constructor(handle, slot) {
     this.#handle = handle;
     this.#slot = slot;
-    this.#onLoss = onLoss;
   }
 
   get code() {
@@ -1749,10 +1738,6 @@ export class Feature {
 
   async release() {
     return await this.#handle.engine.releaseHandle(this.#handle);
-  }
-
-  [lossCallback](error) {
-    runCallback("onLoss", this.#onLoss, this, error);
   }
 
   async [asyncDispose]() {
