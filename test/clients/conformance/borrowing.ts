@@ -2,6 +2,7 @@
 import { expect } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { sha256 } from "../../../src/platform/crypto/hash.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 import { VENDOR_PUBLIC_KEY } from "./site.ts";
 import type { Scenario } from "./world.ts";
 
@@ -189,6 +190,21 @@ export const borrowingScenarios: readonly Scenario[] = [
       const { key } = await client.borrowError("ada");
       expect(await slot.release()).toBe(false);
       expect((await client.borrow("ada", { key: key ?? "" })).lease).toBeString();
+    },
+  },
+  {
+    title: "a borrow survives the reply to a register that was sent before it",
+    async run(world) {
+      const proxy = await world.openProxy();
+      proxy.fail("register", { kind: "drip", ms: 1 }, 1);
+      const client = await world.connect(proxy.url, { ...DEVICE, timeout: 60 });
+      const acquired = client.acquire("ada");
+      await waitUntil(async () => (await world.server.slotsInUse()) === 1);
+      await client.borrow("ada");
+      const slot = await acquired;
+      expect((await slot.read()).is_borrowed).toBe(true);
+      await slot.release();
+      expect([await world.server.slotsInUse(), proxy.count("unregister")]).toEqual([1, 0]);
     },
   },
 ];

@@ -209,4 +209,14 @@ export const replyScenarios: readonly Scenario[] = [
       expect([proxy.count("register"), other.requests.length]).toEqual([1, 0]);
     },
   },
+  {
+    title: "reads a reply in small parts, at whose end the server closes the connection",
+    async run(world) {
+      const proxy = await world.openProxy();
+      proxy.rewrite((reply) => ({ ...reply, headers: { ...reply.headers, connection: "close" } }));
+      proxy.fail("register", { kind: "drip", ms: 0 });
+      const client = await world.connectForOneRound(proxy.url, { timeout: 60 });
+      expect(await (await client.acquire("ada")).isHeld()).toBe(true);
+    },
+  },
 ];

@@ -125,4 +125,24 @@ export const waitingScenarios: readonly Scenario[] = [
       expect(error).toMatchObject({ kind: "Refused", code: "license_not_found" });
     },
   },
+  {
+    title: "releases a lost slot at once while its user waits for another",
+    clients: ["python", "c"],
+    async run(world) {
+      const proxy = await world.openProxy();
+      proxy.shortenTimeout(3);
+      const client = await world.connect(proxy.url);
+      const slot = await client.acquire("ada");
+      await world.server.takeSlots(SLOTS - 1);
+      await world.server.releaseUser("ada");
+      await world.server.post("register", { user: "bob" });
+      await client.driver.waitForLoss(slot.name);
+      const fields = { client: client.name, slot: "waiting", user: "ada", wait: LONG };
+      const ended = client.driver.requestError("acquire", fields);
+      await client.driver.waitForWait("waiting");
+      await slot.release();
+      await client.close();
+      expect((await ended).code).toBe("client_closed");
+    },
+  },
 ];
