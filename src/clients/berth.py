@@ -762,6 +762,7 @@ class _Hold:
         self.failures = 0
         self.released_at = -math.inf  # when another call released the user at the server
         self.is_confirmed = True
+        self.may_be_borrowed = False  # by a call of borrow whose reply was lost
 
     def is_held(self) -> bool:
         is_current = self.state == "held" and _clock() < self.end
@@ -776,6 +777,7 @@ class _Hold:
         self.end = sent + grant.timeout
         self.next = sent + _jitter(grant.timeout / 3, 0.1)
         self.failures = 0
+        self.may_be_borrowed = False
         self.state = "held"
 
     def postpone(self) -> None:
@@ -1056,11 +1058,16 @@ class Client:
             lease = None if values.get("lease") is None else _text(values, "lease")
             return _parse_slot(values), _text(values, "borrowed_until"), lease
 
-        with self._call_in_progress(), self._claimed_user(name):
+        with self._call_in_progress(), self._claimed_user(name) as claimed:
             request = self._post("borrow", body, parse)
             request.headers.update({"X-Nonce": self.nonce, "Idempotency-Key": key})
             request.key = key
-            (grant, borrowed_until, lease), _ = self._call(request, self._retry_for)
+            try:
+                (grant, borrowed_until, lease), _ = self._call(request, self._retry_for)
+            except Unavailable:
+                for hold in claimed:
+                    hold.may_be_borrowed = True
+                raise
             if lease is not None:
                 with self._lock:
                     self._borrows[name, grant.license_id] = _clock()
@@ -1398,7 +1405,7 @@ class Client:
             is_borrowed = hold.parent is None and self._is_borrowed(hold)
             hold.is_confirmed = is_shared or is_borrowed
         try:
-            if is_borrowed:
+            if is_borrowed or hold.may_be_borrowed:
                 for feature in features:
                     self._give_back(feature, 0.0, limit)
             elif not is_shared:
