@@ -14,8 +14,10 @@ export interface CommandContext {
 const ELSEWHERE = /^(?:vendor|move in)\b/;
 
 /** These use no data folder. */
-const WITHOUT_DATA =
-  /^(?:service|qr|run|client|rules import|audit verify|metrics|version|notices|completions|man|help)\b/;
+const WITHOUT_DATA = new RegExp(
+  "^(?:service|qr|run|client|rules import|audit verify|metrics|version|notices|completions|man|" +
+    "help)\\b",
+);
 
 /** Changes the system, so it needs root for any owner of the data folder. */
 const AS_ROOT = /^service (?:install|uninstall)\b/;
