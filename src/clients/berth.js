@@ -1192,12 +1192,12 @@ class Engine {
 
   async acquireFeature(slotObject, slotHandle, code, onLoss) {
     const slot = slotHandle.hold;
+    const makeFeature = (handle) => new Feature(handle, slotObject);
     return await this.#users.run(slot.user, async () => {
       const requireSlot = () =>
         requireArgument(slot.isHeld && !slotHandle.isReleased, "the slot is not held any more");
       requireSlot();
       const known = slot.features.get(code);
-      const makeFeature = (handle) => new Feature(handle, slotObject);
       if (known?.isHeld) return this.#addHandle(known, makeFeature, onLoss);
       const body = () => ({ ...this.#identify(slot.user, slot.licenseId), feature: code });
       const fields = { slot, user: slot.user, code, body };
@@ -1318,6 +1318,8 @@ class Engine {
   async #dropHandle(handle) {
     const { hold } = handle;
     abandonedHandles.unregister(handle);
+    // Nothing is left to release, also while another call of the user waits for a slot.
+    if (hold.state === "ended") return true;
     const task = this.#users.run(hold.user, () => {
       hold.handles.delete(handle);
       return hold.handles.size > 0 ? true : this.#release(hold);

@@ -127,7 +127,6 @@ export const waitingScenarios: readonly Scenario[] = [
   },
   {
     title: "releases a lost slot at once while its user waits for another",
-    clients: ["python", "c"],
     async run(world) {
       const proxy = await world.openProxy();
       proxy.shortenTimeout(3);
