@@ -828,11 +828,13 @@ static void berth__renew(berth_slot *h) {
   h->is_busy = 1;
   pthread_mutex_unlock(&c->lock);
   int kind = berth__register(&r, h, &granted, &e);
+  /* A 400 of a proxy or of another license server says nothing about the slot. */
+  int is_refused = e.status == 400 && kind != BERTH_UNAVAILABLE && kind != BERTH_OTHER_APPLIANCE;
   pthread_mutex_lock(&c->lock);
   h->is_busy = 0;
   if (kind == BERTH_OK) {
     berth__note(h, &granted, r.sent_at);
-  } else if (h->is_held && (e.status == 400 || berth__now() >= h->ends_at)) {
+  } else if (h->is_held && (is_refused || berth__now() >= h->ends_at)) {
     berth__end(h);
     h->loss = e;
     h->is_loss_due = 1;
