@@ -940,8 +940,14 @@ static int berth__take(const berth_slot *wanted, const berth_acquire_options *o,
           && !strcmp(h->feature, wanted->feature) && h->license_id == wanted->license_id) break;
     }
     if (!h || (h->is_held && (berth__now() < h->ends_at || berth__is_thread(c)))) break;
+    if (!c->is_closing) continue;
+    /* The thread may have ended, and h would not change any more. */
+    kind = berth__fail(e, BERTH_INVALID_ARGUMENT, "client_closed", "the client was closed");
+    break;
   }
-  if (wanted->slot && !wanted->slot->is_held) {
+  if (kind != BERTH_OK) {
+    h = NULL;
+  } else if (wanted->slot && !wanted->slot->is_held) {
     kind = berth__invalid(e, "the slot of the user is not held any more");
   } else if (!h) {
     h = berth__start(c) ? (berth_slot *)malloc(sizeof(berth_feature)) : NULL;
