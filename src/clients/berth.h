@@ -1020,7 +1020,7 @@ int berth_slot_release(berth_slot *h, berth_error *e) {
   int kind = berth__enter(c, e);
   if (kind != BERTH_OK) return kind;
   pthread_mutex_lock(&c->lock);
-  while ((c->reporting == h || (h->is_busy && h->references == 1)) && !berth__is_thread(c)) {
+  while ((c->reporting == h && !berth__is_thread(c)) || (h->is_busy && h->references == 1)) {
     berth__wait(c, 1);
   }
   h->references--;
