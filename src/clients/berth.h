@@ -1496,7 +1496,7 @@ int berth_verify(berth_client *c, const char *lease, const char *license, berth_
 
 /* Waits for the calls and for the thread, and releases the slots. 0 seconds: without a limit. */
 static void berth__close(berth_client *c, double seconds) {
-  int kind = BERTH_OK;
+  int is_answering = 1; /* else further releases would only take time */
   pthread_mutex_lock(&c->lock);
   c->is_closing = 1;
   if (seconds > 0) c->give_up_at = berth__now() + seconds;
@@ -1507,9 +1507,10 @@ static void berth__close(berth_client *c, double seconds) {
   for (berth_slot *h = c->slots; h; h = h->next) {
     if (h->feature[0] || !h->is_held || h->is_busy) continue;
     berth__end(h);
-    if (h->now.is_borrowed || h->is_borrowed_here || kind != BERTH_OK) continue;
+    if (h->now.is_borrowed || h->is_borrowed_here || !is_answering) continue;
     pthread_mutex_unlock(&c->lock);
-    kind = berth__unregister(c, h, 5, 5, NULL);
+    int kind = berth__unregister(c, h, 5, 5, NULL);
+    is_answering = kind == BERTH_OK || kind == BERTH_REFUSED;
     pthread_mutex_lock(&c->lock);
   }
   pthread_mutex_unlock(&c->lock);
