@@ -256,8 +256,11 @@ static void berth__append(berth__buffer *b, const void *data, size_t size) {
 /* --- JSON: a text is checked once as a whole; then values are found by pointers into it. --- */
 
 static int berth__is_escape(const char *p, unsigned *code) {
-  if (p[0] != '\\' || p[1] != 'u' || strspn(p + 2, "0123456789abcdefABCDEF") < 4) return 0;
-  return sscanf(p + 2, "%4x", code) == 1;
+  char digits[5] = "";
+  if (p[0] != '\\' || p[1] != 'u') return 0;
+  strncat(digits, p + 2, 4); /* sscanf and strspn would read on to the end of the reply */
+  *code = (unsigned)strtoul(digits, NULL, 16);
+  return strspn(digits, "0123456789abcdefABCDEF") == 4;
 }
 
 /* Moves over one character of a string and writes it to out[4]. Returns its size; 0: malformed. */
