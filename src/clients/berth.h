@@ -902,6 +902,7 @@ static int berth__wait_for_slot(berth_slot *h, const berth_acquire_options *o,
   berth_client *c = h->client;
   double end = berth__now() + o->wait, left = o->wait;
   berth_error unused;
+  int has_place = 0;
   if (!e) e = &unused;
   for (int is_first = 1;; is_first = 0) {
     berth__request r = {.client = c, .is_cancellable = o->wait > 0};
@@ -910,6 +911,7 @@ static int berth__wait_for_slot(berth_slot *h, const berth_acquire_options *o,
     int kind = berth__register(&r, h, granted, e);
     *sent_at = r.sent_at;
     int is_queued = kind == BERTH_NO_FREE_SLOT && o->wait > 0;
+    has_place |= is_queued;
     if (is_queued && o->on_wait && e->position >= 0) {
       o->on_wait(o->wait_data, e->position, r.queue_length);
     }
@@ -921,8 +923,9 @@ static int berth__wait_for_slot(berth_slot *h, const berth_acquire_options *o,
     }
     left = end - berth__now();
     if (is_queued && left > 0) continue;
-    if (is_queued || (o->wait > 0 && kind == BERTH_INVALID_ARGUMENT)) {
-      berth__unregister(c, h, 3, 0, NULL); /* leaves the queue */
+    if (is_queued || (has_place && kind == BERTH_INVALID_ARGUMENT)) {
+      /* Leaves the queue. Without a place, this could return a borrow of the user. */
+      berth__unregister(c, h, 3, 0, NULL);
     }
     return kind;
   }
