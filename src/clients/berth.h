@@ -942,7 +942,9 @@ static int berth__take(const berth_slot *wanted, const berth_acquire_options *o,
   pthread_mutex_lock(&c->lock);
   for (;; berth__wait(c, 1)) {
     for (h = c->slots; h; h = h->next) {
-      if ((h->is_held || h->is_busy) && h->slot == wanted->slot && !strcmp(h->user, wanted->user)
+      if (strcmp(h->user, wanted->user)) continue;
+      if (h->is_returning) break; /* by another thread: wait, lest it ends the new slot */
+      if ((h->is_held || h->is_busy) && h->slot == wanted->slot
           && !strcmp(h->feature, wanted->feature) && h->license_id == wanted->license_id) break;
     }
     if (!h || (h->is_held && (berth__now() < h->ends_at || berth__is_thread(c)))) break;
@@ -1172,6 +1174,9 @@ int berth_release(berth_client *c, const char *user, berth_error *e) {
     berth__wait(c, 1);
     h = NULL; /* the list may have changed: begin again */
   }
+  named.next = c->slots; /* so that others wait, also if the user has no slot here */
+  named.is_held = 1;
+  c->slots = &named;
   for (h = c->slots; h; h = h->next) {
     if (!h->is_held || strcmp(h->user, user)) continue;
     h->is_returning = h->is_busy = 1;
@@ -1186,6 +1191,9 @@ int berth_release(berth_client *c, const char *user, berth_error *e) {
     h->is_held = 1;
     if (kind == BERTH_OK) berth__end(h);
   }
+  berth_slot **at = &c->slots;
+  while (*at != &named) at = &(*at)->next;
+  *at = named.next;
   pthread_cond_broadcast(&c->changed);
   pthread_mutex_unlock(&c->lock);
   return berth__leave(c, kind);
