@@ -1508,7 +1508,8 @@ int berth_verify(berth_client *c, const char *lease, const char *license, berth_
 
 /* --- The client --- */
 
-/* Waits for the calls and for the thread, and releases the slots. 0 seconds: without a limit. */
+/* Waits for the calls and for the thread, and releases the slots. 0 seconds: without a limit; else
+ * half of the time is for the releases, whatever the calls and an on_loss do. */
 static void berth__close(berth_client *c, double seconds) {
   int is_answering = 1; /* else further releases would only take time */
   pthread_mutex_lock(&c->lock);
@@ -1516,16 +1517,19 @@ static void berth__close(berth_client *c, double seconds) {
   if (seconds > 0) c->give_up_at = berth__now() + seconds;
   pthread_cond_broadcast(&c->changed);
   while ((c->calls > 0 || (c->has_thread && !c->has_thread_ended && !berth__is_thread(c)))
-         && (seconds <= 0 || berth__now() < c->give_up_at)) berth__wait(c, 1);
+         && (seconds <= 0 || berth__now() < c->give_up_at - seconds / 2)) berth__wait(c, 1);
   if (c->has_thread_ended) c->has_thread = pthread_join(c->thread, NULL) != 0;
   for (berth_slot *h = c->slots; h; h = h->next) {
     if (h->feature[0] || !h->is_held || h->is_busy) continue;
     berth__end(h);
     if (h->now.is_borrowed || h->is_borrowed_here || !is_answering) continue;
+    h->is_busy = 1; /* at exit, calls of other threads may still run */
     pthread_mutex_unlock(&c->lock);
     int kind = berth__unregister(c, h, 5, 5, NULL);
     is_answering = kind == BERTH_OK || kind == BERTH_REFUSED;
     pthread_mutex_lock(&c->lock);
+    h->is_busy = 0;
+    pthread_cond_broadcast(&c->changed);
   }
   pthread_mutex_unlock(&c->lock);
 }
