@@ -1628,6 +1628,7 @@ static const char *berth__configure(berth_client *c, const berth_options *o) {
   c->timeout = o->timeout == 0 ? 15 : o->timeout;
   c->retry_for = o->retry_for != 0 ? o->retry_for : c->server_count > 1 ? 30 : 10;
   if (!(c->timeout > 0 && c->timeout < 1e6)) return "timeout must be positive";
+  if (!(c->retry_for < 1e9)) return "retry_for must be a number of seconds";
   const char *password = o->login_password ? o->login_password : "";
   if (o->login_name && snprintf(c->login, sizeof c->login, "%s:%s", o->login_name, password)
       >= (int)sizeof c->login) return "login_name or login_password is too long";
