@@ -1319,7 +1319,7 @@ static int berth__is_time(const char *text) {
 
 /* Writes a time as text. Times are compared as texts, in whole seconds. */
 static const char *berth__format_time(long long seconds, char out[32]) {
-  time_t time = (time_t)seconds;
+  time_t time = (time_t)(seconds > 0 ? seconds : 0); /* a year before 1000 is not 4 digits */
   struct tm parts;
   strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&time, &parts));
   return out;
@@ -1337,6 +1337,9 @@ static int berth__read_grant(const char *terms, const char *keys, const char *pa
                      "terms.valid_until", g->until, sizeof g->until, "terms.grace_hours",
                      &g->grace_hours, "terms.timeout_minutes", &g->timeout_minutes,
                      "terms.borrow_hours", &g->borrow_hours)
+      && g->grace_hours >= 0 && g->grace_hours <= 1000000000
+      && g->borrow_hours >= 0 && g->borrow_hours <= 1000000000
+      && g->timeout_minutes >= 0 && g->timeout_minutes <= 1000000000
       && berth__is_time(g->start) && berth__is_time(g->until) && key
       && berth__read(key, "ttt", "kty", type, sizeof type, "crv", curve, sizeof curve, "x", x,
                      sizeof x)

@@ -165,7 +165,7 @@ export function makeMalformedCases(issuer: LeaseIssuer): LeaseCase[] {
       ),
     ),
     ...["grace_hours", "borrow_hours"].flatMap((member) =>
-      [true, "1", [], {}].map((value) =>
+      [true, "1", -1, [], {}].map((value) =>
         refuses(
           `terms whose ${member} is ${show(value)}`,
           "license_malformed",

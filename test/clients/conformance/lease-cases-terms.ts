@@ -70,6 +70,11 @@ export function makeTermsCases(issuer: LeaseIssuer): LeaseCase[] {
     accepts("a license that is in its grace period", () =>
       endingAt(-HOUR_SECONDS, 2 * HOUR_SECONDS, { grace_hours: 2 }),
     ),
+    ...[10_000_000, 1_000_000_000].map((hours) =>
+      accepts(`a license that is in its grace period of ${hours} hours`, () =>
+        endingAt(-HOUR_SECONDS, 2 * HOUR_SECONDS, { grace_hours: hours }),
+      ),
+    ),
     refuses("a license whose grace period has ended", "license_ended", () =>
       endingAt(-3 * HOUR_SECONDS, 2 * HOUR_SECONDS, { grace_hours: 2 }),
     ),
