@@ -144,7 +144,6 @@ int berth_verify(berth_client *, const char *lease, const char *license, berth_l
 #if !defined(_POSIX_C_SOURCE) && !defined(_GNU_SOURCE) && !defined(__APPLE__)
 #define _POSIX_C_SOURCE 200809L
 #endif
-#include <ctype.h>
 #include <curl/curl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -239,6 +238,11 @@ static int berth__invalid(berth_error *e, const char *message) {
 
 static int berth__copy(char *to, size_t room, const char *from) {
   return snprintf(to, room, "%s", from ? from : "") < (int)room;
+}
+
+/* tolower depends on the locale: in Turkish, I has no small letter of one byte. */
+static char berth__lower(char letter) {
+  return letter >= 'A' && letter <= 'Z' ? (char)(letter + 'a' - 'A') : letter;
 }
 
 static void berth__append(berth__buffer *b, const void *data, size_t size) {
@@ -408,7 +412,7 @@ static int berth__read(const char *json, const char *types, ...) {
   for (; is_good && *types; types++) {
     const char *value = berth__find(json, va_arg(list, const char *));
     void *place = va_arg(list, void *);
-    int type = tolower((unsigned char)*types);
+    char type = berth__lower(*types);
     size_t room = type == 't' ? va_arg(list, size_t) : 0;
     double number = 0;
     if ((!value || *value == 'n') && type != *types) continue;
@@ -544,7 +548,7 @@ static size_t berth__on_header(char *data, size_t one, size_t size, void *reques
   berth__request *r = (berth__request *)request;
   char line[256];
   snprintf(line, sizeof line, "%.*s", (int)(one * size), data);
-  for (char *p = line; *p && *p != ':'; p++) *p = (char)tolower((unsigned char)*p);
+  for (char *p = line; *p && *p != ':'; p++) *p = berth__lower(*p);
   sscanf(line, "berth-appliance: %63[!-~]", r->appliance);
   sscanf(line, "x-request-id: %63[!-~]", r->request_id);
   sscanf(line, "preference-applied: %15[!-~]", r->preference);
@@ -1367,11 +1371,11 @@ static const char *berth__check_license(const berth_client *c, const char *text,
 static size_t berth__canonical(const char *code, char *out, size_t room, int has_rows) {
   size_t size = 0, read = 0;
   for (; *code; code++) {
-    int symbol = toupper((unsigned char)*code);
-    if (!isdigit(symbol) && !(symbol >= 'A' && symbol <= 'Z')) continue;
+    char symbol = *code >= 'a' && *code <= 'z' ? (char)(*code - 'a' + 'A') : *code;
+    if (!(symbol >= '0' && symbol <= '9') && !(symbol >= 'A' && symbol <= 'Z')) continue;
     int is_check = has_rows && (++read % 20 == 0 || read == 115);
     if (size == room) return 0;
-    if (!is_check) out[size++] = (char)(strchr("IL", symbol) ? '1' : symbol == 'O' ? '0' : symbol);
+    if (!is_check) out[size++] = strchr("IL", symbol) ? '1' : symbol == 'O' ? '0' : symbol;
   }
   return has_rows && read != 115 ? 0 : size;
 }

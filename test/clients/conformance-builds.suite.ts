@@ -1,7 +1,7 @@
 // The clients on every version of their languages that this machine has, and the client for C with
 // several compilers, with sanitizers and under valgrind.
 import { beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { atEnd, requirePackages, testUnless } from "../support/suite-harness.ts";
@@ -111,6 +111,18 @@ if (isSelected("c")) {
         expect(await child.stdout.text()).toBe("license_malformed\n");
       });
     }
+
+    // In Turkish, I and i are not the same letter, and numbers have a comma.
+    test("makes all calls in a program with the Turkish locale", async () => {
+      requirePackages({ "libc-bin": "localedef", locales: "/usr/share/i18n/locales/tr_TR" });
+      const [program, folder] = [inWork("turkish"), inWork("locales")];
+      mkdirSync(folder);
+      Bun.spawnSync(["localedef", "-i", "tr_TR", "-f", "UTF-8", join(folder, "tr_TR.UTF-8")]);
+      const driver = join(DRIVERS, "driver.c");
+      buildC({ sources: [driver], flags: ["-std=c99", "-O1"], program, hasOpenSsl: true });
+      const env = { LC_ALL: "tr_TR.UTF-8", LOCPATH: folder };
+      await exercise(new Driver([program], env), nextProduct(), { isC: true });
+    });
 
     for (const [name, instrument] of Object.entries(INSTRUMENTS)) {
       const { flags, prefix = [], env = {}, everyLeaseCase } = instrument;

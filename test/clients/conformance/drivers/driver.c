@@ -6,6 +6,7 @@
 #endif
 #define BERTH_IMPLEMENTATION
 #include "berth.h"
+#include <locale.h>
 #include <sys/wait.h>
 
 /* A client, slot or feature by its name. In C its handle must not be used after it was freed, so
@@ -564,6 +565,8 @@ int main(void) {
   ssize_t size;
   pthread_attr_t detached;
   pthread_t thread;
+  /* As many programs do; without the locale, the test of it would test nothing. */
+  if (!setlocale(LC_ALL, "")) return 4;
   pthread_attr_init(&detached);
   pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
   while ((size = getline(&line, &room, stdin)) > 0) {
