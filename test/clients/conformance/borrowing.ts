@@ -83,6 +83,23 @@ export const borrowingScenarios: readonly Scenario[] = [
     },
   },
   {
+    title: "keeps a borrow of an earlier process if a waiting acquire ends before the first reply",
+    async run(world) {
+      const earlier = await world.connect(world.server.url, DEVICE);
+      await earlier.borrow("ada");
+      const proxy = await world.openProxy();
+      const client = await world.connect(proxy.url, DEVICE);
+      proxy.fail("register", { kind: "hang" });
+      const fields = { client: client.name, slot: "waiting", user: "ada", wait: 600 };
+      const acquired = client.driver.requestError("acquire", fields);
+      await proxy.waitForCount("register", 1);
+      await client.close();
+      expect(await acquired).toMatchObject({ kind: "InvalidArgument", code: "client_closed" });
+      expect(proxy.count("unregister")).toBe(0);
+      expect(await world.server.slotsInUse()).toBe(1);
+    },
+  },
+  {
     title: "a slot is released as usual after its borrow was returned",
     async run(world) {
       const client = await world.connect(world.server.url, DEVICE);

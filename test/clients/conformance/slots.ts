@@ -187,4 +187,21 @@ export const slotScenarios: readonly Scenario[] = [
       expect(await world.server.slotsInUse()).toBe(0);
     },
   },
+  {
+    title: "an acquire waits for a release by name of a user without a slot in this client",
+    clients: ["c", "node", "bun"],
+    async run(world) {
+      const proxy = await world.openProxy();
+      const client = await world.connect(proxy.url);
+      proxy.fail("unregister", { kind: "delay", ms: 1_500 }, 1);
+      const released = client.releaseUser("ada");
+      await proxy.waitForCount("unregister", 1);
+      const slot = await client.acquire("ada");
+      await released;
+      const [unregister] = proxy.requestsOf("unregister");
+      const [register] = proxy.requestsOf("register");
+      expect(register?.at).toBeGreaterThanOrEqual(unregister?.answeredAt ?? Infinity);
+      expect([await slot.isHeld(), await world.server.slotsInUse()]).toEqual([true, 1]);
+    },
+  },
 ];
