@@ -16,6 +16,7 @@ const COMMAND_WIDTH = Math.max(...commandLines.map(({ command }) => command.leng
 
 export const clientCommand = defineCommand({
   name: "client",
+  isCommon: true,
   summary: "print a client file for applications in Python, C, JavaScript or TypeScript",
   options: {
     example: {
@@ -53,6 +54,6 @@ const listLanguages = () => ({
     ...commandLines.map(
       ({ command, example_command }) => `  ${command.padEnd(COMMAND_WIDTH)}   ${example_command}`,
     ),
-    "An application in TypeScript needs berth.js and berth.d.ts.",
+    "An application in TypeScript needs berth.js and berth.d.ts. Its example is in JavaScript.",
   ],
 });

@@ -21,7 +21,7 @@ examples:
   berth demo                     run a demo server with a license
   sudo berth service install     install the server as a service
   berth serve --data /srv/berth  run the server in the foreground
-  berth slots                    list the slots in use
+  berth client python            print the client for an application in Python
   berth release --product CAD --user ada
 
 berth help COMMAND shows the flags of a command, berth help GROUP lists a group,

@@ -59,6 +59,7 @@ describe("berth client", () => {
     for (const [language, file] of FILES) {
       expect(text).toContain(`  berth client ${language} > ${file} `);
     }
+    expect(text).toContain("  berth client typescript --example > app.mjs");
     const { clients } = await runJsonOrThrow<{ readonly clients: readonly object[] }>(["client"]);
     expect(clients[0]).toEqual({
       language: "python",

@@ -205,6 +205,8 @@ describe("berth help", () => {
     expect(rows.map(([, group]) => group)).toEqual(GROUPS);
     const named = rows.flatMap(([, , names = ""]) => names.split(", "));
     expect(named.filter((name) => !COMMANDS.includes(name))).toEqual([]);
+    // What a developer of an application needs.
+    expect(named).toContain("client");
   });
 
   test("lists every command exactly once with --all", async () => {
