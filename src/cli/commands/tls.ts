@@ -161,7 +161,10 @@ distribute it, and create a new certificate for every client.`,
 
 function refuseMissingFolder(folder: string): void {
   if (realDisk.stat(folder) !== null) return;
-  throw new Failure(`${folder} does not exist`, "start berth serve once, or check --data");
+  throw new Failure(
+    `${folder} does not exist`,
+    `create it as the user of the server with mkdir -p ${folder}, or check --data`,
+  );
 }
 
 function parseDays(text: string): Result<number, InvalidValue> {
@@ -222,6 +225,7 @@ function formatResult(
 
 Start the server with --listen-tls 0.0.0.0:8443. A running server loads the new certificate on
 SIGHUP. Then install the CA on the clients (the file is not secret; compare the fingerprint):
+  Berth's clients     the option ca, with the path of ca.pem; berth run: --ca-file ca.pem
   curl                --cacert ca.pem
   Debian, Ubuntu      copy it to /usr/local/share/ca-certificates/berth.crt, update-ca-certificates
   Red Hat             copy it to /etc/pki/ca-trust/source/anchors/, update-ca-trust
