@@ -16,6 +16,8 @@ export async function describeDesk(disk: Disk, folder: string, now: Instant) {
   const keys = vendor.keys.map((key, index) => ({
     key: keyIdOf(key),
     fingerprint: fingerprintOf(key),
+    /** As applications need it to check a lease. */
+    public_key: key.x,
     /** Null: since the desk was created, or since a change by an older version without a line. */
     current_since: trustEntries.find((entry) => entry.key === keyIdOf(key))?.at ?? null,
     ...stateOf(vendor, keyIdOf(key), index),

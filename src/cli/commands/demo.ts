@@ -12,6 +12,7 @@ import type { InvalidValue } from "../frame/options.ts";
 import { version } from "../../platform/embedded/version.ts";
 import { confirmActivation, createPolicy } from "../../desk/airgap.ts";
 import { Desk } from "../../desk/desk.ts";
+import { loadDeskRecords } from "../../desk/desk-records.ts";
 import { issueLicense } from "../../desk/issue.ts";
 import type { Services } from "../../http/services.ts";
 import { Failure } from "../frame/command.ts";
@@ -93,6 +94,8 @@ const listDemoDefaults = (folder: string, setOptions: readonly SetOption[]): Set
     { name: settings.backupSchedule.name, value: "off", from: DEFAULT_SOURCE },
   ].filter(({ name }) => !setOptions.some((set) => set.name === name));
 
+const deskFolder = (folder: string): string => join(folder, "demo", "vendor");
+
 /**
  * Creates a demo vendor in the folder and exchanges the usual documents with it: trust, request,
  * license. Requests only what is missing, so that a kept folder keeps its counts.
@@ -103,7 +106,7 @@ async function installLicenses(
   products: string[],
 ): Promise<void> {
   const { licensing, vendorTrust } = appliance;
-  const desk = await openDemoDesk(join(folder, "demo", "vendor"), products);
+  const desk = await openDemoDesk(deskFolder(folder), products);
   unwrapResult(
     await vendorTrust.trustVendor(await signTrustDocument(desk.vendor, desk.key), "demo"),
   );
@@ -159,6 +162,7 @@ function unwrapResult<T>(result: Result<T, unknown>): T {
 }
 
 async function banner({ url, folder }: ServerContext, isKept: boolean): Promise<void> {
+  const { vendor } = await loadDeskRecords(realDisk, deskFolder(folder));
   print(
     `berth ${version} demo: for evaluation only; administration is open to the same networks as applications`,
   );
@@ -166,6 +170,7 @@ async function banner({ url, folder }: ServerContext, isKept: boolean): Promise<
     formatTable([
       ["  address", `${url}, page at ${url}/`],
       ["  data", `${folder}${isKept ? "" : " (deleted when the demo stops)"}`],
+      ["  vendor key", `${vendor.keys[0]?.x ?? ""} (public; checks leases)`],
     ]),
   );
   print("\nRun these in another terminal, one line for each operation:\n");

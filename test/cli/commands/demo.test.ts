@@ -116,6 +116,19 @@ test("berth demo says that administration is open, and it is", async () => {
   expect((await fetch(`${demo.url}/api/admin/v1/status`, forwarded)).status).toBe(200);
 });
 
+test("berth demo prints the vendor's public key, as berth vendor show does", async () => {
+  const demo = await startServer(["demo"]);
+  const desk = join(folderOf(demo), "demo", "vendor");
+  const { keys } = await runJsonOrThrow<{ readonly keys: readonly { public_key: string }[] }>([
+    "vendor",
+    "show",
+    "--dir",
+    desk,
+  ]);
+  const [, printed] = /^ {2}vendor key +(\S{43}) /m.exec(demo.banner) ?? [];
+  expect(keys.map(({ public_key }) => public_key)).toEqual([printed ?? ""]);
+});
+
 describe("berth demo without --data", () => {
   test.each(["SIGTERM", "SIGINT"] as const)("removes its folder after %s", async (signal) => {
     const tmp = tempFolder();

@@ -24,10 +24,13 @@ type DeskOverview = Omit<Awaited<ReturnType<typeof describeDesk>>, "notes">;
 
 function formatDesk(desk: DeskOverview, dir: string): string[] {
   const states = Object.entries(desk.licenses).map(([state, number]) => `${number} ${state}`);
+  // An application must not accept a key that was retired: it may be stolen.
+  const usable = desk.keys.filter(({ state }) => state !== "retired");
   const facts = formatTable([
     ["name", desk.name],
     ["vendor", desk.vendor],
     ["fingerprint", desk.fingerprint],
+    ["public key", usable.map(({ public_key }) => public_key).join(", ")],
     ["products", desk.products.join(", ")],
     ["distribute", desk.documents.join(", then ")],
     [

@@ -185,6 +185,7 @@ describe("berth vendor show", () => {
         {
           key: keyIdOf(desk.key),
           fingerprint: fingerprintOf(desk.key),
+          public_key: desk.key.x,
           current_since: null,
           state: "current",
         },
@@ -200,7 +201,13 @@ describe("berth vendor show", () => {
       splits: [],
     });
     const text = await runOrThrow(["vendor", "show", ...dir]);
-    for (const part of [fingerprintOf(desk.key), desk.vendor.vendor, "Acme", "CAD, CAM"]) {
+    for (const part of [
+      fingerprintOf(desk.key),
+      desk.vendor.vendor,
+      desk.key.x,
+      "Acme",
+      "CAD, CAM",
+    ]) {
       expect(text).toContain(part);
     }
     expect(text).toMatch(/^passphrase +set$/m);
