@@ -50,7 +50,8 @@ typedef struct berth_feature berth_feature;
 /* Called once when a slot is lost, by the client's thread: no slot is renewed until it returns. It
  * may call the client, except berth_client_free. */
 typedef void berth_loss_callback(void *data, const char *user, const berth_error *error);
-/* Called while berth_acquire waits, in the same thread. Position 1 gets the next slot. */
+/* Called while berth_acquire waits, in the same thread. Position 1 gets the next slot. It must not
+ * call the client for the same user: that call would wait for this one. */
 typedef void berth_wait_callback(void *data, int position, int length);
 
 typedef struct { /* zero or NULL: the default */
@@ -935,6 +936,33 @@ static int berth__wait_for_slot(berth_slot *h, const berth_acquire_options *o,
   }
 }
 
+/* With the lock: waits for acquires and releases of a user, then keeps out others until
+ * berth__unclaim. The claim stands in the list of slots. */
+static void berth__claim(berth_slot *claim) {
+  berth_client *c = claim->client;
+  for (berth_slot *h = c->slots; h; h = h ? h->next : c->slots) {
+    if (!h->is_busy || strcmp(h->user, claim->user)) continue;
+    berth__wait(c, 1);
+    h = NULL; /* the list may have changed: begin again */
+  }
+  claim->is_returning = claim->is_busy = 1;
+  claim->next = c->slots;
+  c->slots = claim;
+}
+
+static void berth__unclaim(berth_slot *claim) {
+  berth_slot **at = &claim->client->slots;
+  while (*at != claim) at = &(*at)->next;
+  *at = claim->next;
+  pthread_cond_broadcast(&claim->client->changed);
+}
+
+static int berth__is_claimed(const berth_slot *h) {
+  const berth_slot *other = h->client->slots;
+  while (other && !(other->is_returning && !strcmp(other->user, h->user))) other = other->next;
+  return other != NULL;
+}
+
 /* Takes the slot that `wanted` describes, or one more reference to it. */
 static int berth__take(const berth_slot *wanted, const berth_acquire_options *o, berth_slot **out,
                        berth_error *e) {
@@ -1032,7 +1060,8 @@ int berth_slot_release(berth_slot *h, berth_error *e) {
   int kind = berth__enter(c, e);
   if (kind != BERTH_OK) return kind;
   pthread_mutex_lock(&c->lock);
-  while ((c->reporting == h && !berth__is_thread(c)) || (h->is_busy && h->references == 1)) {
+  while ((c->reporting == h && !berth__is_thread(c))
+         || (h->references == 1 && (h->is_busy || berth__is_claimed(h)))) {
     berth__wait(c, 1);
   }
   h->references--;
@@ -1126,26 +1155,33 @@ static int berth__read_text(const char *reply, void *out) {
 int berth_borrow(berth_client *c, const char *user, const berth_borrow_options *o,
                  berth_borrowed *borrow, berth_error *e) {
   static const berth_borrow_options none;
+  berth_slot claim = {.client = c};
   char id[24], key[65], path[840], *product;
   int kind = berth__enter(c, e);
   if (kind != BERTH_OK) return kind;
   if (!o) o = &none;
   memset(borrow, 0, sizeof *borrow);
   kind = berth__choose_key(o->key, key, e);
-  if (!user || !*user) kind = berth__invalid(e, "user is empty");
+  if (!berth__copy(claim.user, sizeof claim.user, user) || !claim.user[0]) {
+    kind = berth__invalid(e, "user must have 1 to 256 bytes");
+  }
   if (!c->nonce[0]) kind = berth__invalid(e, "there is no machine id: give the option nonce");
   if (kind != BERTH_OK) return berth__leave(c, kind);
   berth__request r = {.client = c, .path = "/api/v4/borrow", .wait = -1, .retry_for = c->retry_for,
                       .nonce = c->nonce, .key = key, .read = berth__read_borrow, .out = borrow};
   r.body = berth__object("product", c->product, "user", user, "os_hostname", c->host, "license_id",
                          berth__digits_of(o->license_id, id), "borrowed_until", o->until, NULL);
+  pthread_mutex_lock(&c->lock);
+  berth__claim(&claim); /* else a release meanwhile could return the borrow */
+  pthread_mutex_unlock(&c->lock);
   kind = berth__call_with_key(&r, key, e);
+  pthread_mutex_lock(&c->lock);
+  berth__unclaim(&claim);
+  for (berth_slot *h = c->slots; h && kind == BERTH_OK && borrow->lease; h = h->next) {
+    if (!strcmp(h->user, user) && !h->feature[0]) h->is_borrowed_here = 1;
+  }
+  pthread_mutex_unlock(&c->lock);
   if (kind == BERTH_OK) {
-    pthread_mutex_lock(&c->lock);
-    for (berth_slot *h = c->slots; h; h = h->next) {
-      if (!strcmp(h->user, user) && !h->feature[0]) h->is_borrowed_here = 1;
-    }
-    pthread_mutex_unlock(&c->lock);
     product = curl_easy_escape(NULL, c->product, 0);
     snprintf(path, sizeof path, "/api/v4/license?license_id=%lld&product=%s", borrow->license_id,
              product ? product : "");
@@ -1173,14 +1209,7 @@ int berth_release(berth_client *c, const char *user, berth_error *e) {
     return berth__leave(c, berth__invalid(e, "user must have 1 to 256 bytes"));
   }
   pthread_mutex_lock(&c->lock);
-  for (h = c->slots; h; h = h ? h->next : c->slots) {
-    if (!h->is_busy || strcmp(h->user, user)) continue;
-    berth__wait(c, 1);
-    h = NULL; /* the list may have changed: begin again */
-  }
-  named.next = c->slots; /* so that others wait, also if the user has no slot here */
-  named.is_held = 1;
-  c->slots = &named;
+  berth__claim(&named);
   for (h = c->slots; h; h = h->next) {
     if (!h->is_held || strcmp(h->user, user)) continue;
     h->is_returning = h->is_busy = 1;
@@ -1189,15 +1218,13 @@ int berth_release(berth_client *c, const char *user, berth_error *e) {
   pthread_mutex_unlock(&c->lock);
   kind = berth__unregister(c, &named, c->timeout, c->retry_for, e);
   pthread_mutex_lock(&c->lock);
+  berth__unclaim(&named);
   for (h = c->slots; h; h = h->next) {
     if (!h->is_returning || strcmp(h->user, user)) continue;
     h->is_returning = h->is_busy = 0;
     h->is_held = 1;
     if (kind == BERTH_OK) berth__end(h);
   }
-  berth_slot **at = &c->slots;
-  while (*at != &named) at = &(*at)->next;
-  *at = named.next;
   pthread_cond_broadcast(&c->changed);
   pthread_mutex_unlock(&c->lock);
   return berth__leave(c, kind);
