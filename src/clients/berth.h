@@ -1141,6 +1141,8 @@ static int berth__call_with_key(berth__request *r, const char *key, berth_error 
 
 static int berth__read_borrow(const char *reply, void *out) {
   berth_borrowed *b = (berth_borrowed *)out;
+  free(b->lease); /* of an earlier reply, which was not final */
+  b->lease = NULL;
   return berth__read(reply, "titS", "user", b->user, sizeof b->user, "license_id", &b->license_id,
                      "borrowed_until", b->borrowed_until, sizeof b->borrowed_until, "lease",
                      &b->lease) && b->license_id >= 0;
@@ -1232,6 +1234,7 @@ int berth_release(berth_client *c, const char *user, berth_error *e) {
 
 static int berth__read_consumption(const char *reply, void *out) {
   berth_consumption *n = (berth_consumption *)out;
+  n->maximum = -1; /* not that of an earlier reply, which was not final */
   return berth__read(reply, "iiI", "total_consumptions", &n->total, "license_id", &n->license_id,
                      "max_consumptions", &n->maximum) && n->license_id >= 0;
 }
