@@ -19,6 +19,7 @@ Every call can be made from any thread. After os.fork(), a child holds no slot: 
 there. Only the standard library is needed, except for `verify`, which needs `cryptography`.
 """
 
+# SPDX-License-Identifier: Apache-2.0
 # The package `cryptography` is optional.
 # mypy: disable-error-code="import-not-found"
 
@@ -75,8 +76,8 @@ _Key = Tuple[str, Optional[int], Optional[str]]
 class BerthError(Exception):
     """Base class of all errors of this module.
 
-    code: act on it. message: a sentence that can be shown. status: the HTTP status, 0 without a
-    reply. request_id: identifies the request in the server's log. key: the idempotency key of a
+    code: act on it. message: a sentence that can be shown. status: the HTTP status, None without
+    a reply. request_id: identifies the request in the server's log. key: the idempotency key of a
     call that may have been counted; repeat the call with it.
     """
 
@@ -84,7 +85,7 @@ class BerthError(Exception):
         self,
         message: str,
         code: str = "",  # optional, so that the error can be pickled and copied
-        status: int = 0,
+        status: Optional[int] = None,
         request_id: Optional[str] = None,
         key: Optional[str] = None,
     ) -> None:
@@ -228,13 +229,6 @@ def _integer(values: Json, name: str, low: int = 0, high: int = _MAX_INTEGER) ->
     return value
 
 
-def _number(values: Json, name: str, high: float) -> float:
-    value: Any = values.get(name)
-    if type(value) not in (int, float) or not 0 <= value <= high:
-        raise ValueError(f"{name} is not a valid number")
-    return float(value)
-
-
 def _boolean(values: Json, name: str) -> bool:
     value = values.get(name)
     if not isinstance(value, bool):
@@ -243,10 +237,10 @@ def _boolean(values: Json, name: str) -> bool:
 
 
 def _timeout_seconds(values: Json) -> float:
-    minutes = _number(values, "floating_timeout", _MAX_TIMEOUT_MINUTES)
-    if minutes <= 0:
-        raise ValueError("floating_timeout is not positive")
-    return minutes * 60
+    minutes: Any = values.get("floating_timeout")
+    if type(minutes) not in (int, float) or not 0 < minutes <= _MAX_TIMEOUT_MINUTES:
+        raise ValueError("floating_timeout is not a valid number")
+    return float(minutes) * 60
 
 
 @dataclasses.dataclass
@@ -283,14 +277,26 @@ def _parse_feature(values: Json) -> _Grant:
 
 
 class _NotFinal(Exception):
-    """An attempt without a final answer. code is None unless Berth sent one."""
+    """An attempt without a final answer. Its text goes on after the URL of the server.
+
+    code is None unless Berth sent one. hint: what helps, if it is not the usual.
+    """
 
     def __init__(
-        self, text: str, reply: Optional[_Reply] = None, code: Optional[str] = None
+        self,
+        text: str,
+        reply: Optional[_Reply] = None,
+        code: Optional[str] = None,
+        hint: str = "check that the license server runs and that this machine can reach it",
     ) -> None:
         super().__init__(text)
         self.reply = reply
         self.code = code
+        self.hint = hint
+
+
+class _OtherApplianceAnswer(_NotFinal):
+    """A reply of another appliance than the one that answered first."""
 
 
 @dataclasses.dataclass
@@ -336,23 +342,23 @@ class _Server:
 
 
 def _parse_server(url: object) -> _Server:
+    hint = "give an address such as https://berth.example:8443"
     if not isinstance(url, str):
-        raise _invalid("A server URL must be a text such as https://berth.example:8443.")
-    hint = "Give a URL such as https://berth.example:8443."
+        raise _invalid(f"urls: an address must be a text; {hint}")
     try:
         parts = urllib.parse.urlsplit(url.strip())
         port = parts.port
         host = (parts.hostname or "").encode("idna").decode("ascii")
     except ValueError:
-        raise _invalid(f"A server URL is not valid. {hint}") from None
+        raise _invalid(f"urls: an address is not valid; {hint}") from None
     if "@" in url:
-        raise _invalid(f"A server URL has credentials in it. Use login= instead. {hint}")
-    is_known = parts.scheme in ("http", "https") and re.fullmatch(r"[0-9A-Za-z._:%-]+", host)
-    if not is_known or port == 0 or "?" in url or "#" in url:
-        raise _invalid(f"The server URL {url} is not valid. {hint}")
+        raise _invalid("urls: an address has credentials in it; use the option login=")
     prefix = parts.path.rstrip("/")
-    if not re.fullmatch(r"[!-~]*", prefix):
-        raise _invalid(f"The server URL {url} is not valid. {hint}")
+    is_known = parts.scheme in ("http", "https") and re.fullmatch(r"[0-9A-Za-z._:%-]+", host)
+    if not is_known or port == 0 or re.search("[?#]", url) or not re.fullmatch("[!-~]*", prefix):
+        raise _invalid(f"urls: the address {url} is not valid; {hint}")
+    if "/api/v4" in prefix:
+        raise _invalid(f"urls: {url}: give the address without /api/v4")
     return _Server(url.strip().rstrip("/"), parts.scheme == "https", host, port, prefix)
 
 
@@ -414,7 +420,7 @@ def _resolve(host: str, port: int, deadline: float) -> List[Any]:
     except queue.Empty:
         raise socket.timeout("timed out") from None
     if isinstance(outcome, Exception):
-        raise OSError(f"cannot resolve the host name: {outcome}")
+        raise OSError(f"the host name is unknown: {_explain(outcome)}")
     return cast(List[Any], outcome)
 
 
@@ -439,14 +445,31 @@ def _connect(server: _Server, deadline: float) -> socket.socket:
     raise failure
 
 
+# Codes of OpenSSL for a certificate that no trusted CA signed.
+_UNTRUSTED = (2, 18, 19, 20, 21, 27)
+
+
 def _explain(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"the certificate is not trusted: {error.verify_message}"
+        return str(error.verify_message)
+    text = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    # An error of ssl has names and numbers of the library around its text.
+    return re.sub(r"^\[[^]]*\] *| *\(_ssl\.c:\d+\)$", "", text) or type(error).__name__
+
+
+def _network_failure(error: Exception) -> _NotFinal:
+    text = _printable(_explain(error))
     if isinstance(error, socket.timeout):
-        return "no complete reply in time"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error) or type(error).__name__
+        return _NotFinal("gave no complete reply in time")
+    if isinstance(error, ssl.SSLCertVerificationError) and error.verify_code in _UNTRUSTED:
+        hint = "give the CA of the site with the option ca="
+        return _NotFinal(f"has a certificate that is not trusted: {text}", hint=hint)
+    if isinstance(error, ssl.SSLError) and re.search(
+        "WRONG_VERSION|TOO_LONG|RECORD_LAYER", str(error)
+    ):
+        hint = "check that the address is the TLS address"
+        return _NotFinal("does not answer by TLS", hint=hint)
+    return _NotFinal(f"cannot be reached: {text}")
 
 
 # --- Lease check -------------------------------------------------------------------------------
@@ -693,20 +716,20 @@ def _check_lease(text: str, granted: _Granted, product: str, nonce: str) -> Leas
 
 
 _LEASE_MESSAGES = {
-    "license_malformed": "The license is not a license of Berth, or is damaged. Borrow again.",
-    "license_forged": "The license is not signed by the vendor of this application.",
-    "lease_malformed": "The lease is not a lease of Berth, or is damaged. Borrow again.",
-    "lease_forged": "The lease is not signed by the server that the license is for.",
-    "other_product": "The lease or the license is for another product.",
-    "license_disabled": "The license is disabled. Ask the vendor.",
-    "license_not_started": "The license is not valid yet. Check the clock of this machine.",
-    "license_ended": "The license has ended. Ask the operator to renew it.",
-    "lease_expired": "The lease has expired. Connect to the license server and borrow again.",
-    "lease_outlasts_license": "The lease ends after its license. Borrow again.",
-    "lease_too_long": "The lease is longer than the license allows. Borrow again.",
-    "lease_not_started": "The lease begins in the future. Check the clock of this machine.",
-    "other_license": "The lease belongs to another license. Borrow again.",
-    "other_device": "The lease is for another device. Borrow on this device.",
+    "license_malformed": "the license is not a license of Berth, or is damaged; borrow again",
+    "license_forged": "the license is not signed by the vendor of this application",
+    "lease_malformed": "the lease is not a lease of Berth, or is damaged; borrow again",
+    "lease_forged": "the lease is not signed by the server that the license is for",
+    "other_product": "the lease or the license is for another product",
+    "license_disabled": "the license is disabled; ask the vendor",
+    "license_not_started": "the license is not valid yet; check the clock of this machine",
+    "license_ended": "the license has ended; ask the operator to renew it",
+    "lease_expired": "the lease has expired; connect to the license server and borrow again",
+    "lease_outlasts_license": "the lease ends after its license; borrow again",
+    "lease_too_long": "the lease is longer than the license allows; borrow again",
+    "lease_not_started": "the lease begins in the future; check the clock of this machine",
+    "other_license": "the lease belongs to another license; borrow again",
+    "other_device": "the lease is for another device; borrow on this device",
 }
 
 
@@ -779,6 +802,13 @@ class _Hold:
         self.failures = 0
         self.may_be_borrowed = False
         self.state = "held"
+
+    def extend(self, borrowed_until: str) -> None:
+        """A borrowed slot stays taken until the end of the borrow."""
+        with contextlib.suppress(ValueError):
+            end = _parse_time(borrowed_until) or 0.0
+            if end > (_parse_time(self.grant.expires_at) or 0.0):
+                self.grant = dataclasses.replace(self.grant, expires_at=borrowed_until)
 
     def postpone(self) -> None:
         """Chooses when to repeat a renewal that failed; the last time is at the end."""
@@ -907,7 +937,8 @@ class Client:
     login: (name, password). timeout: seconds of one HTTP exchange.
     retry_for: seconds for which a call is repeated while no server answers; default: 30 with
     several URLs, 10 with one. nonce: identifies this device in leases; default: made from the
-    machine id. vendor_keys: public keys of the vendor, for `verify`: `x` of a JWK, or the JWK.
+    machine id. vendor_keys: public keys of the vendor, or one, for `verify`: `x` of a JWK, or the
+    JWK.
     """
 
     def __init__(
@@ -921,20 +952,20 @@ class Client:
         timeout: float = 15.0,
         retry_for: Optional[float] = None,
         nonce: Optional[str] = None,
-        vendor_keys: Sequence[Union[str, Mapping[str, Any]]] = (),
+        vendor_keys: Union[str, Mapping[str, Any], Sequence[Union[str, Mapping[str, Any]]]] = (),
     ) -> None:
         listed = urls.split(",") if isinstance(urls, str) else list(urls or ())
         self._servers = list(dict.fromkeys(_parse_server(url) for url in listed))
         if not self._servers:
-            raise _invalid("No server URL is given. Give a URL such as https://berth.example:8443.")
+            raise _invalid("urls: give an address such as https://berth.example:8443")
         self._product = _require_text("product", product)
         self._timeout = _require_seconds("timeout", timeout)
         if self._timeout <= 0:
-            raise _invalid("timeout must be more than 0 seconds.")
+            raise _invalid("timeout must be more than 0 seconds")
         default = 30.0 if len(self._servers) > 1 else 10.0
         self._retry_for = default if retry_for is None else _require_seconds("retry_for", retry_for)
         if nonce is not None and not _matches("[A-Za-z0-9._~-]{16,128}", nonce):
-            raise _invalid("nonce must have 16 to 128 letters, digits or . _ ~ - characters.")
+            raise _invalid("nonce must have 16 to 128 letters, digits or . _ ~ - characters")
         self._nonce = nonce
         is_one = isinstance(vendor_keys, (str, Mapping))
         given: Sequence[Any] = [vendor_keys] if is_one else list(vendor_keys or ())
@@ -985,7 +1016,7 @@ class Client:
         wait = _require_seconds("wait", wait)
         _require_license_id(license_id)
         if not isinstance(user_info, str):
-            raise _invalid("user_info must be a text.")
+            raise _invalid("user_info must be a text")
         with self._call_in_progress():
             start = _clock()
             slot: Optional[Slot] = None
@@ -1045,10 +1076,10 @@ class Client:
         key = _require_idempotency_key(key)
         if isinstance(until, datetime.datetime):
             if until.utcoffset() is None:
-                raise _invalid("until must have a time zone.")
+                raise _invalid("until must have a time zone")
             until = until.isoformat()
-        if until is not None:
-            _require_text("until", until)
+        if until is not None and not isinstance(until, str):
+            raise _invalid("until must be a datetime or a text")
         body = self._body(
             user=user, os_hostname=self._hostname, license_id=license_id, borrowed_until=until
         )
@@ -1071,6 +1102,9 @@ class Client:
             if lease is not None:
                 with self._lock:
                     self._borrows[name, grant.license_id] = _clock()
+                    for hold in claimed:
+                        if hold.parent is None and hold.grant.license_id == grant.license_id:
+                            hold.extend(borrowed_until)
             query = {"product": self._product, "license_id": grant.license_id}
             path = f"/api/v4/license?{urllib.parse.urlencode(query)}"
             request = _Request("GET", path, _parse_license, timeout=self._timeout, key=key)
@@ -1097,12 +1131,12 @@ class Client:
         for name, number in (("n", n), ("max_overages", max_overages)):
             is_absent = number is None and name != "n"
             if not is_absent and (type(number) is not int or abs(number) > _MAX_COUNT):
-                raise _invalid(f"{name} must be an integer from -10^12 to 10^12.")
+                raise _invalid(f"{name} must be an integer from -10^12 to 10^12")
         for name, text in (("feature", feature), ("user", user)):
             if text is not None:
                 _require_text(name, text)
         if allow_overages is not None and not isinstance(allow_overages, bool):
-            raise _invalid("allow_overages must be True or False.")
+            raise _invalid("allow_overages must be True or False")
         _require_license_id(license_id)
         made_key = _require_idempotency_key(key)
         body = self._body(
@@ -1135,11 +1169,11 @@ class Client:
         Raises LeaseRefused; its code says why. Needs the package `cryptography`.
         """
         if not self._vendor_keys:
-            raise _invalid("No vendor key is given. Create the Client with vendor_keys=.")
+            raise _invalid("there is no vendor key; give the option vendor_keys=")
         try:
             import cryptography  # noqa: F401
         except ImportError:
-            message = "A lease cannot be checked: run `pip install cryptography`."
+            message = "a lease cannot be checked: run `pip install cryptography`"
             raise LeaseRefused(message, "verify_unavailable") from None
         nonce = self.nonce
         code = "license_malformed"
@@ -1164,7 +1198,7 @@ class Client:
         if self._nonce is None:
             machine = _machine_id()
             if not machine:
-                raise _invalid("This machine has no machine id. Create the Client with nonce=.")
+                raise _invalid("this machine has no machine id; give the option nonce=")
             self._nonce = hashlib.sha256(f"berth-device-v1:{machine}".encode()).hexdigest()
         return self._nonce
 
@@ -1501,7 +1535,7 @@ class Client:
         except Exception as error:  # a bug must not end the renewal of the other slots
             hold.postpone()
             if _clock() >= hold.end:
-                self._lose(hold, BerthError(f"Internal error: {error!r}.", "internal_error"))
+                self._lose(hold, BerthError(f"internal error: {error!r}", "internal_error"))
         finally:
             self._unclaim(token)
 
@@ -1532,11 +1566,13 @@ class Client:
                 return
             handles = [one for one in hold.live_handles() if one._on_loss is not None]
             self._end(hold, "lost")
+        name = f"the feature {hold.code}" if hold.parent else "the slot"
+        error.message = f"{name} of {hold.user} is lost: {error.message}"
+        error.args = (error.message,)
         for handle in handles:
             # In a thread of its own: it may call this client, and may take long.
-            arguments = (handle, error)
             callback = threading.Thread(
-                target=handle._on_loss, args=arguments, name="berth-on-loss", daemon=True
+                target=handle._on_loss, args=(handle, error), name="berth-on-loss", daemon=True
             )
             with contextlib.suppress(RuntimeError):  # the interpreter is shutting down
                 callback.start()
@@ -1550,7 +1586,7 @@ class Client:
     def _call_in_progress(self, is_release: bool = False) -> Iterator[None]:
         # In a child of fork no lock may be touched: its owner may not exist there.
         if not self._is_own_process():
-            raise _invalid("This process is a child of fork. Create a new Client in it.", "forked")
+            raise _invalid("this process is a child of fork; create a new Client in it", "forked")
         token = _Token()
         with self._lock:
             if self._is_closed and not is_release:
@@ -1577,7 +1613,7 @@ class Client:
                 while is_needed() and not self._claim(keys, token):
                     left = min(limit - _clock(), 1.0)
                     if left <= 0:
-                        message = "Another call for this user is still in progress. Try again."
+                        message = "another call for this user is still in progress; try again"
                         raise Unavailable(message, "unreachable")
                     self._changed.wait(left)
             yield
@@ -1665,93 +1701,60 @@ class Client:
             if delay >= left:
                 # The last round is just before the end, unless the server wants a longer pause.
                 if left < 0.5 or max([0.0, *hints]) >= left:
-                    raise self._unavailable(request, failures, last_reply)
+                    raise _unavailable(failures, last_reply, _clock() - start, request.key)
                 delay = left - 0.25
             self._pause(delay, request)
             pause = min(pause * 2, 5.0)
 
-    def _unavailable(
-        self,
-        request: _Request,
-        failures: List[Tuple[str, _NotFinal]],
-        last_reply: Optional[_NotFinal],
-    ) -> BerthError:
-        details = "; ".join(f"{url}: {failure}" for url, failure in failures)
-        others = [one for _, one in failures if isinstance(one, _OtherApplianceAnswer)]
-        if others and last_reply is None:
-            message = f"Another license server answers than before: {details}. "
-            return OtherAppliance(
-                message + "Give only the URLs of one server or one pair.", "other_appliance"
-            )
-        message = f"No license server gave an answer: {details}. "
-        if "certificate is not trusted" in details:
-            message += "Give the CA of the site with ca=."
-        else:
-            message += "Check that the server runs and can be reached from this machine."
-        if request.key is not None:
-            message += " The call may have been counted; it can be repeated with the same key."
-        code, status, request_id = "unreachable", 0, None
-        if last_reply is not None and last_reply.code and last_reply.reply is not None:
-            code, status = last_reply.code, last_reply.reply.status
-            request_id = last_reply.reply.request_id()
-        return Unavailable(message, code, status, request_id, request.key)
-
     def _attempt(self, index: int, request: _Request, limit: float) -> Any:
         """Makes one exchange, with a login before it if needed. Raises _NotFinal or BerthError."""
-        token: Optional[str] = None
-        while True:
-            used = token
-            if self._basic is not None:
-                token = self._token(index, used, request.timeout, limit)
-            reply = self._exchange(index, request, token, limit)
-            values = self._check(index, reply)
-            if reply.status != 401 or self._basic is None or used is not None:
-                break
-        if values is not None:
-            request.refusal = reply
-            raise _refusal(reply, values)
+        if self._basic is None:
+            return self._ask(index, request, limit)
+        token = self._token(index, None, request.timeout, limit)
         try:
-            parsed = request.parse(reply)
-        except ValueError as error:
-            raise _NotFinal(f"the reply is not valid: {error}", reply) from None
-        self._pin(index, reply)
-        return parsed
+            return self._ask(index, request, limit, f"Bearer {token}")
+        except AccessDenied as error:
+            if error.status != 401:
+                raise
+        token = self._token(index, token, request.timeout, limit)
+        return self._ask(index, request, limit, f"Bearer {token}")
 
     def _token(self, index: int, refused: Optional[str], timeout: float, limit: float) -> str:
         """The token for a server, by a login unless there is one other than `refused`."""
         limit = min(limit, _clock() + timeout)
+        request = _Request("GET", "/auth", _parse_token, timeout=timeout)
         try:
             with self._claimed([("", index, "login")], limit):
                 token = self._tokens.get(index)
                 if token is None or token == refused:
-                    token = self._tokens[index] = self._log_in(index, timeout, limit)
+                    token = self._ask(index, request, limit, self._basic)
+                    self._tokens[index] = token
                 return token
         except Unavailable:  # the login of another thread is still in progress
-            raise _NotFinal("no complete reply in time") from None
+            raise _NotFinal("gave no complete reply in time") from None
 
-    def _log_in(self, index: int, timeout: float, limit: float) -> str:
-        request = _Request("GET", "/auth", lambda _: None, timeout=timeout)
-        request.headers["Authorization"] = self._basic or ""
-        reply = self._exchange(index, request, None, limit)
+    def _ask(
+        self, index: int, request: _Request, limit: float, credentials: Optional[str] = None
+    ) -> Any:
+        reply = self._exchange(index, request, credentials, limit)
         values = self._check(index, reply)
         if values is not None:
-            raise _refusal(reply, values)
+            request.refusal = reply
+            raise _refusal(reply, values, self._basic is not None)
         try:
-            token = _text(_parse_object(reply.body), "token")
-            if not _matches("[!-~]{1,4096}", token):
-                raise ValueError("token")
+            parsed = request.parse(reply)
         except ValueError as error:
-            raise _NotFinal(f"the reply is not valid: {error}", reply) from None
+            raise _NotFinal(f"gave a reply that is not valid: {error}", reply) from None
         self._pin(index, reply)
-        return token
+        return parsed
 
     def _check(self, index: int, reply: _Reply) -> Optional[Json]:
         """None for a success; the body of a refusal. Raises _NotFinal for anything else."""
         appliance = reply.header("Berth-Appliance")
         if not appliance:
-            raise _NotFinal(f"status {reply.status}, not from a Berth server")
+            raise _NotFinal(f"gave a reply ({reply.status}) that is not of Berth")
         if self._appliance not in (None, appliance):
-            raise _OtherApplianceAnswer(f"is appliance {appliance}, not {self._appliance}")
+            raise _OtherApplianceAnswer(f"is the appliance {appliance}, not {self._appliance}")
         if 200 <= reply.status < 300:
             return None
         try:
@@ -1760,10 +1763,9 @@ class Client:
             if not code:
                 raise ValueError("not a code")
         except ValueError:
-            raise _NotFinal(f"status {reply.status} without a valid error", reply) from None
+            raise _NotFinal(f"replied {reply.status}", reply) from None
         if not 400 <= reply.status < 500 or reply.status in (408, 429):
-            message = _printable(values.get("message"))
-            raise _NotFinal(f"{message or code} (status {reply.status})", reply, code)
+            raise _NotFinal(f"replied {reply.status}: {_describe(values)}", reply, code)
         self._pin(index, reply)
         return values
 
@@ -1773,12 +1775,12 @@ class Client:
             if self._appliance is None:
                 self._appliance = appliance
             elif self._appliance != appliance:
-                raise _OtherApplianceAnswer(f"is appliance {appliance}, not {self._appliance}")
+                raise _OtherApplianceAnswer(f"is the appliance {appliance}, not {self._appliance}")
             self._current = index
             self._answered.add(index)
 
     def _exchange(
-        self, index: int, request: _Request, token: Optional[str], limit: float
+        self, index: int, request: _Request, credentials: Optional[str], limit: float
     ) -> _Reply:
         server = self._servers[index]
         headers = {"User-Agent": "berth-python", "Connection": "close", **request.headers}
@@ -1786,8 +1788,8 @@ class Client:
         if request.wait is not None:
             wait = request.wait(index)
             headers["Prefer"] = f"wait={wait}"
-        if token is not None:
-            headers["Authorization"] = f"Bearer {token}"
+        if credentials is not None:
+            headers["Authorization"] = credentials
         data = None
         if request.body is not None:
             data = json.dumps(request.body).encode("ascii")
@@ -1812,13 +1814,13 @@ class Client:
             response = connection.getresponse()
             body = response.read(_MAX_BODY + 1)
             if len(body) > _MAX_BODY:
-                raise _NotFinal("the reply is too long")
+                raise _NotFinal("gave a reply of more than 1 MiB")
             if response.length:
-                raise _NotFinal("the reply was cut off")
+                raise _NotFinal("cut the connection during its reply")
             received = {name.lower(): value for name, value in response.getheaders()}
             return _Reply(server.url, response.status, received, body)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise _NotFinal(_explain(error)) from None
+            raise _network_failure(error) from None
         finally:
             if sock is not None:
                 with self._lock:
@@ -1827,16 +1829,12 @@ class Client:
             connection.close()
 
 
-class _OtherApplianceAnswer(_NotFinal):
-    """A reply of another appliance than the one that answered first."""
-
-
 def _closed() -> InvalidArgument:
-    return _invalid("The client is closed. Create a new Client.", "client_closed")
+    return _invalid("the client is closed; create a new Client", "client_closed")
 
 
 def _not_held() -> InvalidArgument:
-    return _invalid("The slot is not held. Acquire it again, then its features.")
+    return _invalid("the slot is not held; acquire it again, then its features")
 
 
 def _printable(value: object) -> str:
@@ -1852,21 +1850,60 @@ def _read_place(reply: _Reply) -> Optional[Tuple[int, int]]:
     return None
 
 
-def _refusal(reply: _Reply, values: Json) -> BerthError:
+def _describe(values: Json) -> str:
+    """What a server says in an error reply, and its code."""
+    text, code = _printable(values.get("message")).rstrip("."), cast(str, values["code"])
+    return f"{text} ({code})" if text else code
+
+
+def _refusal(reply: _Reply, values: Json, has_login: bool) -> BerthError:
     code = cast(str, values["code"])
-    kind: Type[BerthError] = Refused
-    hint = ""
+    message = f"{reply.url} refused: {_describe(values)}"
+    facts = (code, reply.status, reply.request_id())
     if reply.status in (401, 403):
-        kind, hint = AccessDenied, " Ask the operator for access."
-    elif code in _NO_SLOT_CODES:
-        kind, hint = NoFreeSlot, " Try again later, or wait for a slot."
-    text = _printable(values.get("message")).rstrip(".") or code
-    message = f"The license server {reply.url} refused the call: {text}.{hint}"
-    error = kind(message, code, reply.status, reply.request_id())
-    if isinstance(error, NoFreeSlot):
-        place = _read_place(reply)
-        error.position = None if place is None else place[0]
+        hint = "ask the operator of the server for access"
+        if code == "unauthorized":
+            hint = "check the option login=" if has_login else "give the option login="
+        elif code == "tls_required":
+            hint = "use the https:// address of the server"
+        return AccessDenied(f"{message}; {hint}", *facts)
+    if code not in _NO_SLOT_CODES:
+        return Refused(message, *facts)
+    error = NoFreeSlot(message, *facts)
+    place = _read_place(reply)
+    error.position = None if place is None else place[0]
     return error
+
+
+def _unavailable(
+    failures: List[Tuple[str, _NotFinal]],
+    last_reply: Optional[_NotFinal],
+    elapsed: float,
+    key: Optional[str],
+) -> BerthError:
+    """The error of a call without a final answer, from the last failure of each server."""
+    reasons = [f"{url} {failure}" for url, failure in failures]
+    if last_reply is None and any(isinstance(one, _OtherApplianceAnswer) for _, one in failures):
+        reasons[0] = f"the addresses lead to more than one license server: {reasons[0]}"
+        hint = "give only the addresses of one server, or of both hosts of one pair"
+        return OtherAppliance("; ".join([*reasons, hint]), "other_appliance", key=key)
+    time_text = f" in {elapsed:.0f} s" if elapsed >= 1 else ""
+    reasons[0] = f"no server answered{time_text}: {reasons[0]}"
+    hints = list(dict.fromkeys(failure.hint for _, failure in failures))
+    if key is not None:
+        hints.append(f"the call may have been counted: repeat it with the key {key}")
+    error = Unavailable("; ".join([*reasons, *hints]), "unreachable", key=key)
+    if last_reply is not None and last_reply.code and last_reply.reply is not None:
+        error.code, error.status = last_reply.code, last_reply.reply.status
+        error.request_id = last_reply.reply.request_id()
+    return error
+
+
+def _parse_token(reply: _Reply) -> str:
+    token = _text(_parse_object(reply.body), "token")
+    if not _matches("[!-~]{1,4096}", token):
+        raise ValueError("token")
+    return token
 
 
 def _parse_license(reply: _Reply) -> str:
@@ -1887,7 +1924,7 @@ def _matches(form: str, value: object) -> bool:
 
 def _require_text(name: str, value: object) -> str:
     if not isinstance(value, str) or not value or not _is_unicode(value):
-        raise _invalid(f"{name} must be a text that is not empty.")
+        raise _invalid(f"{name} must be a text that is not empty")
     return value
 
 
@@ -1899,20 +1936,20 @@ def _is_unicode(text: str) -> bool:
 def _require_seconds(name: str, value: object) -> float:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not 0 <= cast(float, value) <= 1e9:
-        raise _invalid(f"{name} must be a number of seconds.")
+        raise _invalid(f"{name} must be a number of seconds")
     return float(cast(float, value))
 
 
 def _require_license_id(value: object) -> None:
     if value is not None and (type(value) is not int or not 0 <= value <= _MAX_INTEGER):
-        raise _invalid("license_id must be an integer from 0 to 2^53 - 1.")
+        raise _invalid("license_id must be an integer from 0 to 2^53 - 1")
 
 
 def _require_idempotency_key(key: Optional[str]) -> str:
     if key is None:
         return os.urandom(16).hex()
     if not _matches("[!-~]{1,64}", key):
-        raise _invalid("key must have 1 to 64 visible ASCII characters.")
+        raise _invalid("key must have 1 to 64 visible ASCII characters")
     return key
 
 
@@ -1921,7 +1958,7 @@ def _require_key(key: object) -> bytes:
         x = {"kty": "OKP", "crv": "Ed25519", "x": key} if isinstance(key, str) else key
         return _decode_key(dict(x) if isinstance(x, Mapping) else x)
     except ValueError:
-        message = "A vendor key must be `x` of an Ed25519 JWK: 43 characters of base64url."
+        message = "vendor_keys: a key must be `x` of an Ed25519 JWK: 43 characters of base64url"
         raise _invalid(message) from None
 
 
@@ -1930,10 +1967,10 @@ def _basic_credentials(login: object) -> str:
     if not is_pair or not all(
         isinstance(one, str) and one and _is_unicode(one) for one in cast(Any, login)
     ):
-        raise _invalid("login must be a name and a password.")
+        raise _invalid("login must be a name and a password")
     name, password = cast(Tuple[str, str], login)
     if ":" in name:
-        raise _invalid("The name of login must not contain a colon.")
+        raise _invalid("login: the name must not contain a colon")
     return "Basic " + base64.b64encode(f"{name}:{password}".encode("utf-8")).decode("ascii")
 
 
@@ -1945,10 +1982,10 @@ def _tls_context(ca: object, certificate: object, is_needed: bool) -> ssl.SSLCon
         if value is None:
             continue
         if not isinstance(value, (str, os.PathLike)):
-            raise _invalid(f"{name} must be the path of a PEM file, or its text.")
+            raise _invalid(f"{name} must be the path of a PEM file, or its text")
         text = os.fspath(value)
         is_pem = "-----BEGIN" in text
-        label = f"The PEM text of {name}" if is_pem else f"The file {text} of {name}"
+        label = f"{name}: the text" if is_pem else f"{name}: the file {text}"
         path = text
         try:
             if is_pem:
@@ -1957,11 +1994,13 @@ def _tls_context(ca: object, certificate: object, is_needed: bool) -> ssl.SSLCon
                     file.write(text)
             if name == "ca":
                 context.load_verify_locations(path)
+                if not context.cert_store_stats()["x509"]:
+                    raise ValueError("no certificate found")
             else:
                 # An empty password: OpenSSL must not ask for one on the terminal.
                 context.load_cert_chain(path, password="")
         except (OSError, ValueError) as error:
-            raise _invalid(f"{label} cannot be read: {_explain(error)}.") from None
+            raise _invalid(f"{label} cannot be read: {_explain(error)}") from None
         finally:
             if is_pem and path != text:
                 os.unlink(path)
