@@ -104,6 +104,7 @@ describe.each(LANGUAGES)("the examples for %s", (language) => {
     const before = await demo.readCounts();
     const { code, stdout, stderr } = await run("ada");
     expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^license \d+ until 20/);
     expect(stdout).toContain("rendering\n");
     expect(stdout).toContain(`${before.pages + 3} of 100 pages are counted\n`);
     expect(stdout).toContain(`${before.exports + 1} of 50 exports are counted\n`);
@@ -145,6 +146,23 @@ describe.each(LANGUAGES)("the examples for %s", (language) => {
     // It took a slot instead.
     expect(stdout).toContain("rendering\n");
     expect((await run("eva", { command: ["back"] })).code).toBe(0);
+  });
+
+  test("the application returns a slot that is not borrowed without an error", async () => {
+    const { code, stdout, stderr } = await run("zoe", { command: ["back"] });
+    expect([code, stdout, stderr]).toEqual([0, "returned\n", ""]);
+  });
+
+  test("the application prints its usage if an argument is missing", async () => {
+    const { code, stdout, stderr } = await runExample(application, [demo.url, "ada"]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/^usage: .*SERVERS USER VENDOR_KEY \[trip\|back\]\n$/);
+  });
+
+  test("the application prints one line if the vendor's key is wrong", async () => {
+    const { code, stdout, stderr } = await runExample(application, [demo.url, "ada", "wrong"]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(/^[^\n]*vendor[^\n]*\n$/i);
   });
 
   test("the application prints the reason and fails if there is no server", async () => {

@@ -1,11 +1,11 @@
 // An application that needs a license: how a vendor integrates berth.js.
 //
 //   node app.mjs SERVERS USER VENDOR_KEY          hold a slot, use a feature, count
-//   node app.mjs SERVERS USER VENDOR_KEY trip     borrow the slot for a week, to work offline
+//   node app.mjs SERVERS USER VENDOR_KEY trip     borrow the slot, to work offline
 //   node app.mjs SERVERS USER VENDOR_KEY back     return the borrowed slot
 //
 // SERVERS are the URLs of the license server, separated by commas: two for a pair. VENDOR_KEY is
-// the vendor's public key, 43 characters; a real application has it in its sources.
+// the vendor's public key, 43 characters; `berth demo` prints it. A real application has it inside.
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { BerthError, Client, LeaseRefused, NoFreeSlot } from "./berth.js";
@@ -13,7 +13,6 @@ import { BerthError, Client, LeaseRefused, NoFreeSlot } from "./berth.js";
 const PRODUCT = "DEMO";
 const LEASE_FILE = "lease.jwt";
 const LICENSE_FILE = "license.jwt";
-const WEEK = 7 * 86_400_000;
 
 /** The saved lease, if it still allows to work; it is checked without a server. */
 async function readTrip(client) {
@@ -32,17 +31,19 @@ async function readTrip(client) {
 
 /** The borrow outlives this process: what proves it is saved beside the application. */
 async function beginTrip(client, user) {
-  const until = new Date(Date.now() + WEEK).toISOString();
-  const { borrowedUntil, lease, license } = await client.borrow(user, { until });
+  // As long as the license allows; the option `until` makes it shorter.
+  const { borrowedUntil, lease, license } = await client.borrow(user);
   writeFileSync(LEASE_FILE, lease);
   writeFileSync(LICENSE_FILE, license);
   console.log(`borrowed until ${borrowedUntil}`);
+  return 0;
 }
 
 async function endTrip(client, user) {
   await client.release(user);
   for (const path of [LEASE_FILE, LICENSE_FILE]) rmSync(path, { force: true });
   console.log("returned");
+  return 0;
 }
 
 /** Heartbeats keep the slot in the background. */
@@ -51,7 +52,7 @@ async function work(client, user) {
     wait: 60,
     onWait: (position, length) => console.log(`waiting: place ${position} of ${length}`),
     // A real application lets the user save the work.
-    onLoss: (lost, error) => console.error(`the license of ${lost.user} is lost: ${error.message}`),
+    onLoss: (_slot, error) => console.error(error.message),
   });
   try {
     console.log(`license ${slot.licenseId} until ${slot.expiresAt}`);
@@ -69,22 +70,30 @@ async function work(client, user) {
   }
 }
 
+async function run(client, user, command) {
+  if (command === "trip") return beginTrip(client, user);
+  if (command === "back") return endTrip(client, user);
+  const trip = await readTrip(client);
+  if (trip === null) return work(client, user);
+  console.log(`offline as ${trip.user} until ${trip.expiresAt}`);
+  return 0;
+}
+
 async function main([servers, user, vendorKey, command]) {
-  const client = new Client(servers.split(","), PRODUCT, { vendorKeys: [vendorKey] });
+  if (vendorKey === undefined) {
+    console.error("usage: node app.mjs SERVERS USER VENDOR_KEY [trip|back]");
+    return 2;
+  }
+  let client;
   try {
-    const trip = await readTrip(client);
-    if (command === "trip") await beginTrip(client, user);
-    else if (command === "back") await endTrip(client, user);
-    else if (trip === null) return await work(client, user);
-    else console.log(`offline as ${trip.user} until ${trip.expiresAt}`);
-    return 0;
+    client = new Client(servers.split(","), PRODUCT, { vendorKeys: [vendorKey] });
+    return await run(client, user, command);
   } catch (error) {
     if (!(error instanceof BerthError)) throw error;
-    const reason = error instanceof NoFreeSlot ? "no license is free: " : "";
-    console.error(`${reason}${error.message} (${error.code}, ${error.requestId})`);
+    console.error(`${error instanceof NoFreeSlot ? "no license is free: " : ""}${error.message}`);
     return 1;
   } finally {
-    await client.close();
+    await client?.close();
   }
 }
 

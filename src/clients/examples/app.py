@@ -1,14 +1,14 @@
 """An application that needs a license: how a vendor integrates berth.py.
 
     python3 app.py SERVERS USER VENDOR_KEY          hold a slot, use a feature, count
-    python3 app.py SERVERS USER VENDOR_KEY trip     borrow the slot for a week, to work offline
+    python3 app.py SERVERS USER VENDOR_KEY trip     borrow the slot, to work offline
     python3 app.py SERVERS USER VENDOR_KEY back     return the borrowed slot
 
 SERVERS are the URLs of the license server, separated by commas: two for a pair. VENDOR_KEY is the
-vendor's public key, 43 characters; a real application has it in its sources.
+vendor's public key, 43 characters; `berth demo` prints it. A real application has it in its
+sources.
 """
 
-import datetime
 import os
 import sys
 
@@ -33,8 +33,8 @@ def read_trip(client):
 
 def begin_trip(client, user):
     """The borrow outlives this process: what proves it is saved beside the application."""
-    until = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=7)
-    borrow = client.borrow(user, until.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    # As long as the license allows; `until` makes it shorter.
+    borrow = client.borrow(user)
     with open(LEASE_FILE, "w") as lease, open(LICENSE_FILE, "w") as license_file:
         lease.write(borrow.lease)
         license_file.write(borrow.license)
@@ -51,7 +51,7 @@ def end_trip(client, user):
 
 def report_loss(slot, error):
     """Called on another thread. A real application lets the user save the work."""
-    print(f"the license of {slot.user} is lost: {error.message}", file=sys.stderr)
+    print(error.message, file=sys.stderr)
 
 
 def work(client, user):
@@ -70,25 +70,25 @@ def work(client, user):
 
 
 def main(servers, user, vendor_key, command="work"):
-    with berth.Client(servers.split(","), PRODUCT, vendor_keys=[vendor_key]) as client:
-        try:
-            trip = read_trip(client)
+    try:
+        with berth.Client(servers.split(","), PRODUCT, vendor_keys=[vendor_key]) as client:
             if command == "trip":
                 begin_trip(client, user)
             elif command == "back":
                 end_trip(client, user)
-            elif trip is not None:
+            elif (trip := read_trip(client)) is not None:
                 print(f"offline as {trip.user} until {trip.expires_at}")
             else:
                 return work(client, user)
-        except berth.NoFreeSlot as error:
-            print(f"no license is free: {error.message}", file=sys.stderr)
-            return 1
-        except berth.BerthError as error:
-            print(f"{error.message} ({error.code}, {error.request_id})", file=sys.stderr)
-            return 1
+    except berth.BerthError as error:
+        reason = "no license is free: " if isinstance(error, berth.NoFreeSlot) else ""
+        print(f"{reason}{error.message}", file=sys.stderr)
+        return 1
     return 0
 
 
 if __name__ == "__main__":
+    if len(sys.argv) not in (4, 5):
+        print("usage: app.py SERVERS USER VENDOR_KEY [trip|back]", file=sys.stderr)
+        sys.exit(2)
     sys.exit(main(*sys.argv[1:]))
