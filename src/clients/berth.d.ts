@@ -15,6 +15,13 @@
  * option is in seconds.
  */
 
+declare global {
+  interface SymbolConstructor {
+    /** For compilers without `esnext.disposable`; with it, this declares the same again. */
+    readonly asyncDispose: unique symbol;
+  }
+}
+
 /** A public key of the vendor as a JSON Web Key. Other members are ignored. */
 export interface VendorKey {
   readonly kty: string;
@@ -48,8 +55,11 @@ export interface ClientOptions {
    * the machine id; in a browser a random value that is kept in `localStorage`.
    */
   readonly nonce?: string | null | undefined;
-  /** The vendor's public keys, for `verify`: each one as `x` of 43 characters, or as a JWK. */
-  readonly vendorKeys?: readonly (string | VendorKey)[] | undefined;
+  /**
+   * The vendor's public key for `verify`, as `x` of 43 characters, or a list of keys, each one as
+   * `x` or as a JWK.
+   */
+  readonly vendorKeys?: string | readonly (string | VendorKey)[] | undefined;
 }
 
 export interface AcquireOptions {
@@ -61,8 +71,8 @@ export interface AcquireOptions {
   readonly userInfo?: string | undefined;
   /**
    * Called once if the slot is lost: the server refused to renew it, or was unreachable until the
-   * slot's end. The program must then stop using the license, or acquire a slot again. Not called
-   * after a release. An error that it throws is written with `console.error`.
+   * slot's end. The program must then stop using the license, or acquire a slot again. The message
+   * of the error begins `the slot of USER is lost:`, then says why. Not called after a release. An error that it throws is written with `console.error`.
    */
   readonly onLoss?: ((slot: Slot, error: BerthError) => unknown) | null | undefined;
   /** Called with the place in the queue (1: the next user) and the length of the queue. */
@@ -77,7 +87,10 @@ export interface FeatureOptions {
 }
 
 export interface BorrowOptions {
-  /** The end of the borrow. Default: the latest that the license allows. */
+  /**
+   * The end of the borrow, for example `2026-11-23T18:00:00+01:00`. Default: the latest that the
+   * license allows. The server checks it.
+   */
   readonly until?: Date | string | null | undefined;
   /** Only a slot of this license. */
   readonly licenseId?: number | null | undefined;
@@ -199,8 +212,8 @@ export class Client {
    */
   verify(lease: string, license: string): Promise<Lease>;
 
-  /** The nonce that names this device in leases. */
-  deviceNonce(): Promise<string>;
+  /** The nonce that names this device in leases: the option `nonce`, or its default. */
+  nonce(): Promise<string>;
 
   /**
    * Ends waiting calls of `acquire`, waits for other calls, and releases all slots, but no borrows.
@@ -221,7 +234,7 @@ export class Slot {
   readonly licenseId: number;
   /** Since when the user has had the slot without a gap. */
   readonly registeredAt: string;
-  /** The end of the slot by the server's clock, unless it is renewed. */
+  /** The end of the slot or of its borrow by the server's clock, unless it is renewed. */
   readonly expiresAt: string;
   /** False as soon as the slot's end has passed, and after a release or a loss. */
   readonly isHeld: boolean;
@@ -269,7 +282,7 @@ export class BerthError extends Error {
 
   /** Names the reason, for example `license_expired`. Act on this, not on `message`. */
   readonly code: string;
-  /** The HTTP status of the reply, or null. */
+  /** The HTTP status of the reply; null if there was none. */
   readonly status: number | null;
   /** Names the request in the server's log, or null. */
   readonly requestId: string | null;

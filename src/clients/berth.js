@@ -80,6 +80,7 @@ class Failure extends Error {
     this.status = status;
     this.requestId = requestId;
     this.retryAfter = facts.retryAfter ?? 0;
+    this.hint = facts.hint ?? null;
     this.isOtherAppliance = facts.isOtherAppliance ?? false;
   }
 }
@@ -105,7 +106,7 @@ function runCallback(name, callback, ...values) {
 // Runtime: Node.js, Bun and Deno have node: modules; a browser has fetch
 
 const isBrowser = typeof globalThis.process?.versions?.node !== "string";
-const BUILTIN_NAMES = ["http", "https", "fs", "os", "crypto", "child_process"];
+const BUILTIN_NAMES = ["http", "https", "tls", "fs", "os", "crypto", "child_process"];
 let builtins = null;
 
 /** Without waiting where the runtime can do that (Node.js 20.16 or later, Bun, Deno). */
@@ -172,7 +173,8 @@ async function send(request) {
   if (signal?.aborted) throw signal.reason;
   const controller = new AbortController();
   const cancel = () => controller.abort(signal.reason);
-  const expire = () => controller.abort(new Error(`no complete reply within ${timeout / 1000} s`));
+  const expire = () =>
+    controller.abort(new Failure(`gave no complete reply in ${formatSeconds(timeout)}`));
   const timer = setTimeout(expire, Math.min(timeout, MAX_TIMER));
   // A renewal in flight does not keep a program from ending.
   if (isBackground) timer.unref?.();
@@ -207,7 +209,7 @@ function sendByNode({ url, method, headers, body, signal, isBackground, node }) 
         else chunks.push(chunk);
       });
       incoming.on("error", reject);
-      incoming.on("close", () => reject(new Error("the connection was cut during the reply")));
+      incoming.on("close", () => reject(new Failure("cut the connection during its reply")));
       incoming.on("end", () => {
         if (!incoming.complete) return;
         const header = (name) => incoming.headers[name]?.toString() ?? null;
@@ -218,7 +220,7 @@ function sendByNode({ url, method, headers, body, signal, isBackground, node }) 
   });
 }
 
-const tooLarge = () => new Error("the reply is larger than 1 MiB");
+const tooLarge = () => new Failure("gave a reply of more than 1 MiB");
 
 async function sendByFetch({ url, method, headers, body, signal }) {
   const options = { redirect: "manual", credentials: "omit", cache: "no-store" };
@@ -247,7 +249,7 @@ const isTime = (value) =>
   !Number.isNaN(Date.parse(value));
 
 function requireField(isValid, name) {
-  if (!isValid) throw new Failure(`the reply is not valid: ${name}`);
+  if (!isValid) throw new Failure(`gave a reply that is not valid: ${name}`);
 }
 
 /** The text of a reply; a byte that is not UTF-8 makes it invalid. */
@@ -255,7 +257,7 @@ function readText({ bytes }) {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new Failure("the reply is not valid UTF-8");
+    throw new Failure("gave a reply that is not valid UTF-8");
   }
 }
 
@@ -265,7 +267,7 @@ function readObject(reply) {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new Failure("the reply is not valid JSON");
+    throw new Failure("gave a reply that is not valid JSON");
   }
   requireField(isObject(value), "it is not an object");
   return value;
@@ -349,23 +351,31 @@ const cleanText = (text) =>
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
     .slice(0, 400);
 
+/** What a server says in an error reply, and its code. */
+function describeReply({ code, message }) {
+  const text = cleanText(message).trim().replace(/\.$/, "");
+  return text === "" ? code : `${text} (${code})`;
+}
+
 const HINTS = {
-  floating_not_available: "Try again later, or wait with the option wait.",
-  slots_capped: "Release another slot, or ask the operator for more.",
-  unauthorized: "Check the option login, and ask the operator for the password.",
-  tls_required: "Use the https:// address of the server.",
-  cross_site: "A web page can only call the server that it was loaded from.",
+  tls_required: "use the https:// address of the server",
+  cross_site: "a web page can only call the server that it was loaded from",
 };
 
-function makeRefusal(server, reply, body) {
+/** What helps against a refusal: only what the server's message cannot know. */
+function findHint(code, isDenied, hasLogin) {
+  if (code === "unauthorized") return hasLogin ? "check the option login" : "give the option login";
+  return HINTS[code] ?? (isDenied ? "ask the operator of the server for access" : null);
+}
+
+function makeRefusal(server, reply, body, hasLogin) {
   const { code } = body;
   const { status } = reply;
   const isQueued = QUEUE_CODES.has(code);
   const isDenied = status === 401 || status === 403;
   const Type = isQueued ? NoFreeSlot : isDenied ? AccessDenied : Refused;
-  const hint = HINTS[code] ?? (isDenied ? "Ask the operator of the server." : "");
-  const text = cleanText(body.message) || "it gave no reason";
-  const message = `${server.url} refused the call (${code}): ${text}. ${hint}`.trim();
+  const hint = findHint(code, isDenied, hasLogin);
+  const message = joinParts(`${server.url} refused: ${describeReply(body)}`, hint);
   const { position } = isObject(body.queue) ? body.queue : {};
   const fields = { code, status, requestId: reply.header("x-request-id") };
   const refusal = new Type(message, { ...fields, position: isCount(position) ? position : null });
@@ -378,27 +388,55 @@ function readRetryAfter(reply) {
   return value !== null && /^\d{1,9}$/.test(value) ? Number(value) : 0;
 }
 
-/** Node.js gives the failure of several addresses of one host an empty message. */
-const explain = (error) => error?.message || error?.errors?.[0]?.message || String(error?.code);
+/** Codes of Node.js and Bun for a certificate that no trusted authority signed. */
+const UNTRUSTED_CODES = new Set([
+  "CERT_UNTRUSTED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
+
+/** The failure that an error of the network stands for. */
+function toFailure(error) {
+  if (error instanceof Failure) return error;
+  // Node.js gives the failure of several addresses of one host an empty message.
+  const { code, message } = error?.message ? error : (error?.errors?.[0] ?? error ?? {});
+  const reason = message || String(code);
+  if (UNTRUSTED_CODES.has(code)) {
+    const hint = "give the CA of the site with the option ca";
+    return new Failure(`has a certificate that is not trusted: ${reason}`, { hint });
+  }
+  if (/wrong.version.number|packet.length.too.long/i.test(reason)) {
+    const hint = "check that the address is the TLS address";
+    return new Failure("does not answer by TLS", { hint });
+  }
+  return new Failure(`cannot be reached: ${reason}`);
+}
+
+const formatSeconds = (milliseconds) => `${Math.max(Math.round(milliseconds / 100), 1) / 10} s`;
+const joinParts = (...parts) => parts.filter((part) => part).join("; ");
 
 /** The error of a call without a final answer, from the last failure of each server. */
-function makeUnavailable(failures, lastReply, seconds, key) {
-  const reasons = [...failures].map(([{ url }, { message }]) => `${url}: ${cleanText(message)}`);
-  const list = reasons.join("; ");
+function makeUnavailable(failures, lastReply, elapsed, key) {
+  const reasons = [...failures].map(([{ url }, { message }]) => `${url} ${cleanText(message)}`);
   const other = [...failures.values()].find(({ isOtherAppliance }) => isOtherAppliance);
   if (other !== undefined && lastReply === null) {
-    const text = "a server is another license server than the one that answered first";
-    const hint = "Give only the addresses of one server, or of both hosts of one pair.";
+    const text = `the addresses lead to more than one license server: ${joinParts(...reasons)}`;
+    const hint = "give only the addresses of one server, or of both hosts of one pair";
     const { status, requestId } = other;
     const fields = { code: "other_appliance", status, requestId, key };
-    return new OtherAppliance(`${text}: ${list}. ${hint}`, fields);
+    return new OtherAppliance(joinParts(text, hint), fields);
   }
-  const text = `no license server gave a final answer in ${Math.round(seconds)} s`;
-  const hint = "Check that the license server runs and that this machine can reach it.";
-  const repeat = key ? ` The call may have been counted: repeat it with the key ${key}.` : "";
+  const time = elapsed < 1000 ? "" : ` in ${Math.round(elapsed / 1000)} s`;
+  const usual = "check that the license server runs and that this machine can reach it";
+  const hints = new Set([...failures.values()].map(({ hint }) => hint ?? usual));
+  const repeat = key ? `the call may have been counted: repeat it with the key ${key}` : null;
   const { code, status, requestId } = lastReply ?? { code: "unreachable" };
   const fields = { code, status, requestId, key };
-  return new Unavailable(`${text}: ${list}. ${hint}${repeat}`, fields);
+  const text = `no server answered${time}: ${joinParts(...reasons)}`;
+  return new Unavailable(joinParts(text, ...hints, repeat), fields);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -767,6 +805,13 @@ class Hold {
     this.interval = jitter(this.lifetime / 3, 0.1);
   }
 
+  /** A borrowed slot stays taken until the end of the borrow. */
+  markBorrowed({ borrowedUntil }) {
+    this.isBorrowed = true;
+    const isLater = Date.parse(borrowedUntil) > Date.parse(this.expiresAt);
+    if (isLater) this.expiresAt = borrowedUntil;
+  }
+
   get timeLeft() {
     return this.lifetime - elapsedSince(this.sentAt);
   }
@@ -955,7 +1000,7 @@ class Engine {
             throw error;
           }
           if (signal?.aborted) throw signal.reason;
-          const failure = error instanceof Failure ? error : new Failure(explain(error));
+          const failure = toFailure(error);
           failures.set(server, failure);
           if (failure.code !== null) lastReply = failure;
           notBefore.set(server, performance.now() + 1000 * failure.retryAfter);
@@ -965,7 +1010,7 @@ class Engine {
       const left = budget([...failures.values()]) - (now - started);
       const earliest = Math.min(...servers.map((server) => notBefore.get(server) ?? 0)) - now;
       if (left < MIN_PAUSE || earliest > left) {
-        throw makeUnavailable(failures, lastReply, (now - started) / 1000, request.key);
+        throw makeUnavailable(failures, lastReply, now - started, request.key);
       }
       await sleep(Math.min(Math.max(jitter(pause, 0.25), earliest), left), signal);
     }
@@ -1044,9 +1089,9 @@ class Engine {
     const requestId = reply.header("x-request-id");
     const appliance = reply.header("berth-appliance");
     const facts = { status, requestId, retryAfter: readRetryAfter(reply) };
-    if (!appliance) throw new Failure(`the reply (${status}) is not of Berth`, facts);
+    if (!appliance) throw new Failure(`gave a reply (${status}) that is not of Berth`, facts);
     if (this.#appliance !== null && appliance !== this.#appliance) {
-      const text = `it is the appliance ${cleanText(appliance)}, not ${cleanText(this.#appliance)}`;
+      const text = `is the appliance ${cleanText(appliance)}, not ${cleanText(this.#appliance)}`;
       throw new Failure(text, { ...facts, isOtherAppliance: true });
     }
     const isSuccess = status >= 200 && status < 300;
@@ -1054,13 +1099,13 @@ class Engine {
     const isRefusal =
       body !== null && status >= 400 && status < 500 && ![408, 429].includes(status);
     if (!isSuccess && !isRefusal) {
-      const text = body === null ? "no error of Berth" : `${body.code}, ${cleanText(body.message)}`;
-      throw new Failure(`it replied ${status}: ${text}`, { ...facts, code: body?.code ?? null });
+      const text = body === null ? "" : `: ${describeReply(body)}`;
+      throw new Failure(`replied ${status}${text}`, { ...facts, code: body?.code ?? null });
     }
     const value = isSuccess ? read(reply) : null;
     this.#appliance = appliance;
     server.hasAnswered = true;
-    if (isRefusal) throw makeRefusal(server, reply, body);
+    if (isRefusal) throw makeRefusal(server, reply, body, this.#options.login !== null);
     return value;
   }
 
@@ -1269,10 +1314,14 @@ class Engine {
   #lose(hold, error) {
     if (hold.state !== "held") return;
     this.#end(hold);
+    const { user, code } = hold;
+    const name = hold.slot ? `the feature ${code} of ${user}` : `the slot of ${user}`;
+    // Of the same class, with the same fields.
+    const loss = new error.constructor(`${name} is lost: ${error.message}`, error);
     for (const handle of hold.handles) {
       const object = handle.object.deref();
       if (!object || handle.isReleased) continue;
-      runCallback("onLoss", lossCallbacks.get(object), object, error);
+      runCallback("onLoss", lossCallbacks.get(object), object, loss);
     }
   }
 
@@ -1440,7 +1489,7 @@ class Engine {
         throw error;
       });
       setDoubt(false);
-      for (const hold of holds) if (hold.licenseId === value.licenseId) hold.isBorrowed = true;
+      for (const hold of holds) if (hold.licenseId === value.licenseId) hold.markBorrowed(value);
       const query = new URLSearchParams(this.#identify(user, value.licenseId));
       query.delete("user");
       const { value: license } = await this.call({
@@ -1499,6 +1548,15 @@ function readPem(option, value, parts) {
   const missing = parts.find((part) => !new RegExp(`-----BEGIN [A-Z ]*${part}-----`).test(text));
   const name = text === value ? "the text" : `the file ${value}`;
   if (missing) throw invalid(`${option}: ${name} has no ${missing} in PEM`);
+  try {
+    // Node.js ignores a certificate that it cannot read. Then every server would be refused.
+    const [first] = /-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[^]*?-----END [^\n]*/.exec(text) ?? [];
+    void new builtins.crypto.X509Certificate(first);
+    const isPair = parts.includes("PRIVATE KEY");
+    builtins.tls.createSecureContext(isPair ? { cert: text, key: text } : { ca: text });
+  } catch (error) {
+    throw invalid(`${option}: ${name} cannot be used: ${error.message}`);
+  }
   return text;
 }
 
@@ -1519,6 +1577,9 @@ function readUrl(value) {
     throw invalid(`urls: ${name} must have no user name and password; use the option login`);
   }
   if (value.includes("?") || value.includes("#")) throw invalid(`urls: ${name} must have no query`);
+  if (url.pathname.includes("/api/v4")) {
+    throw invalid(`urls: ${name}: give the address without /api/v4`);
+  }
   if (isBrowser && url.origin !== globalThis.location?.origin) {
     throw invalid(`urls: a web page can only call the server that it came from, and not ${name}`);
   }
@@ -1551,8 +1612,9 @@ function readClientOptions(urls, product, options) {
     isObject(login) && isText(login.name) && isText(login.password) && !login.name.includes(":");
   const form = "{ name, password }, and no colon in the name";
   requireArgument(login === null || isLogin, `login: give ${form}`);
-  requireArgument(Array.isArray(options.vendorKeys), "vendorKeys: give a list of keys");
-  const vendorKeys = options.vendorKeys.map((key) => {
+  const keys = typeof options.vendorKeys === "string" ? [options.vendorKeys] : options.vendorKeys;
+  requireArgument(Array.isArray(keys), "vendorKeys: give a key, or a list of keys");
+  const vendorKeys = keys.map((key) => {
     const bytes = readKey(key);
     requireArgument(bytes, "vendorKeys: a key is a JWK of Ed25519, or its x of 43 characters");
     return bytes;
@@ -1561,9 +1623,17 @@ function readClientOptions(urls, product, options) {
   return { urls: addresses, product, ca, certificate, login, nonce, vendorKeys, ...times };
 }
 
+/** False for a Date, a Map and other instances of classes. */
+function isPlainObject(value) {
+  if (!isObject(value)) return false;
+  const prototype = Object.getPrototypeOf(value);
+  // Not compared with Object.prototype: an object of another window has another one.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
 /** Options without undefined members. One that a call does not know is an error of the program. */
 function readOptions(options, defaults) {
-  requireArgument(isObject(options), "the options must be an object");
+  requireArgument(isPlainObject(options), "the options must be an object such as { name: value }");
   const unknown = Object.keys(options).find((name) => !(name in defaults));
   requireArgument(unknown === undefined, `unknown option: ${unknown}`);
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
@@ -1617,12 +1687,15 @@ export class Client {
   }
 
   async borrow(user, options = {}) {
+    const isEnd = typeof options === "string" || options instanceof Date;
+    requireArgument(!isEnd, "the end of a borrow is an option: use { until }");
     const known = readOptions(options, { until: null, licenseId: null, key: null });
     requireUser(user);
     checkCommon(known);
     const { until } = known;
     const isDate = until instanceof Date && !Number.isNaN(until.getTime());
-    const isValid = until === null || isDate || isTime(until);
+    // Only the server knows which times it accepts.
+    const isValid = until === null || isDate || typeof until === "string";
     requireArgument(isValid, "until: give a Date, or a time such as 2026-11-23T18:00:00+01:00");
     known.until = isDate ? until.toISOString() : until;
     return await this.#engine.run(() => this.#engine.borrow(user, known));
@@ -1655,7 +1728,7 @@ export class Client {
     return await this.#engine.run(() => this.#engine.verify(lease, license));
   }
 
-  async deviceNonce() {
+  async nonce() {
     return await this.#engine.run(() => this.#engine.getNonce());
   }
 

@@ -129,27 +129,37 @@ const WRONG_LINES = [
   'new Client(["http://a"], "CAD", { retry_for: 5 });',
   'void new Client("http://a", "CAD").acquire("ada", { wait: "60" });',
   'void new Client("http://a", "CAD").consume("2");',
+  'void new Client("http://a", "CAD").borrow("ada", new Date());',
+  'void new Client("http://a", "CAD").borrow("ada", "2026-11-23T18:00:00Z");',
   'new Client("http://a", "CAD").acquire("ada").isHeld;',
 ];
 
 describe("a program with the types of berth.d.ts", () => {
-  /** The output of the compiler. */
-  function compile(program: string): string {
+  /** The output of the compiler, with its newest library unless another target is given. */
+  function compile(
+    program: string,
+    target = ["--lib", "ESNext,DOM", "--target", "ESNext"],
+  ): string {
     const folder = tempFolder();
     mkdirSync(folder, { recursive: true });
     for (const name of ["berth.js", "berth.d.ts"]) {
       writeFileSync(join(folder, name), readFileSync(join(FOLDER, name)));
     }
     writeFileSync(join(folder, "program.ts"), program);
-    const lib = ["--lib", "ESNext,DOM", "--target", "ESNext", "--module", "NodeNext"];
     const flags = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--types", ""];
     const tsc = join(ROOT, "node_modules", ".bin", "tsc");
-    const command = [tsc, ...flags, ...lib, "--ignoreConfig", "program.ts"];
+    const module = ["--module", "NodeNext", "--ignoreConfig"];
+    const command = [tsc, ...flags, ...target, ...module, "program.ts"];
     return Bun.spawnSync(command, { cwd: folder }).stdout.toString();
   }
 
   test("compiles", () => {
     expect(compile(PROGRAM)).toBe("");
+  }, 60_000);
+
+  test("compiles with a library that has no Symbol.asyncDispose", () => {
+    const program = PROGRAM.replaceAll("await using", "const");
+    expect(compile(program, ["--target", "ES2022"])).toBe("");
   }, 60_000);
 
   test("does not compile with a wrong argument", () => {

@@ -126,7 +126,7 @@ const OPERATIONS = {
       serial: checked.serial,
     };
   },
-  nonce: async ({ client }) => ({ nonce: await find(clients, client).deviceNonce() }),
+  nonce: async ({ client }) => ({ nonce: await find(clients, client).nonce() }),
   async drop({ slot }) {
     slots.delete(slot);
     await collectGarbage();
