@@ -89,9 +89,12 @@ describe.each(LANGUAGES)("the examples for %s", (language) => {
 
   test("the example of the guide holds a slot, counts, and releases the slot", async () => {
     const before = await demo.readCounts();
-    const example = new RunningExample(await prepareGuideExample(language), [demo.url, "eve"]);
+    const example = new RunningExample(await prepareGuideExample(language), [
+      demo.url,
+      "eve#ws-17",
+    ]);
     await example.waitForOutput("licensed");
-    expect(await demo.readHolders()).toEqual(["eve"]);
+    expect(await demo.readHolders()).toEqual(["eve#ws-17"]);
     await example.pressEnter();
     const { code, stdout, stderr } = await example.end();
     expect([code, stderr]).toEqual([0, ""]);
