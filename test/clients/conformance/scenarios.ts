@@ -8,6 +8,7 @@ import { errorScenarios } from "./errors.ts";
 import { failoverScenarios } from "./failover.ts";
 import { featureScenarios } from "./features.ts";
 import { heartbeatScenarios } from "./heartbeats.ts";
+import { messageScenarios } from "./messages.ts";
 import { replyScenarios } from "./replies.ts";
 import { restartScenarios } from "./restarts.ts";
 import { slotScenarios } from "./slots.ts";
@@ -28,6 +29,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...accessScenarios,
   ...borrowingScenarios,
   ...errorScenarios,
+  ...messageScenarios,
   ...slotScenarios,
   ...argumentScenarios,
 ];
