@@ -1529,7 +1529,10 @@ class Client:
             return
         try:
             if is_abandoned:
-                self._discard(hold)
+                with self._lock:
+                    if hold.state != "held" and not hold.live_handles():
+                        self._end(hold, "ended")
+                self._release_hold(hold, 0.0, is_forced=False)
             elif hold.state == "held":
                 self._beat(hold)
         except Exception as error:  # a bug must not end the renewal of the other slots
@@ -1538,15 +1541,6 @@ class Client:
                 self._lose(hold, BerthError(f"internal error: {error!r}", "internal_error"))
         finally:
             self._unclaim(token)
-
-    def _discard(self, hold: _Hold) -> None:
-        with self._lock:
-            if hold.live_handles():
-                return
-            if hold.state != "held":
-                self._end(hold, "ended")
-                return
-        self._release_hold(hold, 0.0, is_forced=False)
 
     def _beat(self, hold: _Hold) -> None:
         request = self._hold_request(hold)
@@ -1666,11 +1660,7 @@ class Client:
         return _Request("POST", f"/api/v4/{operation}", parse, body, timeout=self._timeout)
 
     def _call(
-        self,
-        request: _Request,
-        budget: float,
-        limit: float = math.inf,
-        standby_budget: float = 0.0,
+        self, request: _Request, budget: float, limit: float = math.inf, standby_budget: float = 0.0
     ) -> Tuple[Any, float]:
         """Tries the servers in turn until one gives a final answer, for `budget` seconds.
 
