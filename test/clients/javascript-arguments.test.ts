@@ -54,9 +54,8 @@ describe("the client for JavaScript", () => {
   test.each([new Date(0), "2026-11-23T18:00:00Z"])(
     "says that the end of a borrow is an option: %p",
     async (end) => {
-      const error = (await makeClient()
-        ["borrow"]?.("ada", end)
-        .catch((reason: unknown) => reason)) as Error;
+      const called = makeClient()["borrow"]?.("ada", end);
+      const error = (await called?.catch((reason: unknown) => reason)) as Error;
       expect(error.message).toContain("use { until }");
     },
   );
