@@ -1305,7 +1305,9 @@ class Engine {
     try {
       await this.#requestHold(hold, { budget: () => 0, timeout: limit, isBackground: true });
     } catch (error) {
-      const isRefused = error.status === 400 && !(error instanceof Unavailable);
+      // A 400 of a proxy or of another appliance says nothing about the slot.
+      const isAnswer = error instanceof NoFreeSlot || error instanceof Refused;
+      const isRefused = error.status === 400 && isAnswer;
       if (isRefused || hold.timeLeft <= 0) this.#lose(hold, error);
       else hold.planRetry();
     }
@@ -1695,7 +1697,7 @@ export class Client {
     const { until } = known;
     const isDate = until instanceof Date && !Number.isNaN(until.getTime());
     // Only the server knows which times it accepts.
-    const isValid = until === null || isDate || typeof until === "string";
+    const isValid = until === null || isDate || isText(until);
     requireArgument(isValid, "until: give a Date, or a time such as 2026-11-23T18:00:00+01:00");
     known.until = isDate ? until.toISOString() : until;
     return await this.#engine.run(() => this.#engine.borrow(user, known));

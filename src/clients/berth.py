@@ -1078,8 +1078,8 @@ class Client:
             if until.utcoffset() is None:
                 raise _invalid("until must have a time zone")
             until = until.isoformat()
-        if until is not None and not isinstance(until, str):
-            raise _invalid("until must be a datetime or a text")
+        if until is not None and (not isinstance(until, str) or until == ""):
+            raise _invalid("until must be a datetime or a text, or None for the longest borrow")
         body = self._body(
             user=user, os_hostname=self._hostname, license_id=license_id, borrowed_until=until
         )
@@ -1638,8 +1638,12 @@ class Client:
         with self._lock:
             holds = [one for one in self._holds.values() if one.key[0] == name]
             holds = [one for one in holds if one.state == "held"]
+            keys = [one.key for one in holds]
+            own_key = (name, None, None)
+            if own_key not in self._holds:
+                keys.append(own_key)  # an acquire that begins meanwhile waits
         limit = _clock() + self._retry_for + self._timeout
-        with self._claimed([one.key for one in holds], limit):
+        with self._claimed(keys, limit):
             yield holds
 
     def _pause(self, seconds: float, request: _Request) -> None:

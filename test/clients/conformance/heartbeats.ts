@@ -148,12 +148,9 @@ export const heartbeatScenarios: readonly Scenario[] = [
   keepsThrough("401 and 403", [refusal(401, "unauthorized"), refusal(403, "forbidden")]),
   keepsThrough("429 and 500", [refusal(429, "too_many_requests"), refusal(500, "internal_error")]),
   keepsThrough("400 of a proxy", [{ ...refusal(400, "bad_request"), appliance: null }]),
-  {
-    ...keepsThrough("400 of another license server", [
-      { ...refusal(400, "user_not_registered"), appliance: "0000000000000000" },
-    ]),
-    clients: ["python", "c"],
-  },
+  keepsThrough("400 of another license server", [
+    { ...refusal(400, "user_not_registered"), appliance: "0000000000000000" },
+  ]),
   keepsThrough("503 and 502", [
     refusal(503, "storage_full"),
     { status: 502, appliance: null, body: "<html>Bad Gateway</html>" },

@@ -189,7 +189,6 @@ export const slotScenarios: readonly Scenario[] = [
   },
   {
     title: "an acquire waits for a release by name of a user without a slot in this client",
-    clients: ["c", "node", "bun"],
     async run(world) {
       const proxy = await world.openProxy();
       const client = await world.connect(proxy.url);
