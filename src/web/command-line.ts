@@ -14,10 +14,20 @@ export interface CommandContext {
 const ELSEWHERE = /^(?:vendor|move in)\b/;
 
 /** These use no data folder. */
-const WITHOUT_DATA = new RegExp(
-  "^(?:service|qr|run|client|rules import|audit verify|metrics|version|notices|completions|man|" +
-    "help)\\b",
-);
+const WITHOUT_DATA = [
+  "service",
+  "qr",
+  "run",
+  "client",
+  "rules import",
+  "audit verify",
+  "metrics",
+  "version",
+  "notices",
+  "completions",
+  "man",
+  "help",
+];
 
 /** Changes the system, so it needs root for any owner of the data folder. */
 const AS_ROOT = /^service (?:install|uninstall)\b/;
@@ -30,7 +40,7 @@ export function commandFor(context: CommandContext, command: string): string {
   const words = command.replace(/^(?:sudo )?berth /, "");
   if (/ --data\b/.test(words)) return command;
   if (ELSEWHERE.test(words)) return `berth ${words}`;
-  const hasData = !WITHOUT_DATA.test(words);
+  const hasData = !WITHOUT_DATA.some((name) => `${words} `.startsWith(`${name} `));
   const needsSudo = AS_ROOT.test(words) || (hasData && context.needsSudo);
   const data = hasData && context.dataFolder !== "";
   return [
