@@ -34,33 +34,33 @@ static const char *const kinds[] = {"Ok", "NoFreeSlot", "AccessDenied", "Refused
                                     "OtherAppliance", "LeaseRefused", "InvalidArgument",
                                     "OutOfMemory"};
 
-static void append(berth__buffer *b, const char *text) { berth__append(b, text, strlen(text)); }
+static void append(b_buffer *b, const char *text) { b_append(b, text, strlen(text)); }
 
-static void append_name(berth__buffer *b, const char *name) {
+static void append_name(b_buffer *b, const char *name) {
   if (b->size > 0 && b->data[b->size - 1] != '{') append(b, ",");
-  berth__append_string(b, name);
+  b_append_string(b, name);
   append(b, ":");
 }
 
-static void put_text(berth__buffer *b, const char *name, const char *text) {
+static void put_text(b_buffer *b, const char *name, const char *text) {
   append_name(b, name);
-  if (text && *text) berth__append_string(b, text);
+  if (text && *text) b_append_string(b, text);
   else append(b, "null");
 }
 
-static void put_number(berth__buffer *b, const char *name, long long number) {
+static void put_number(b_buffer *b, const char *name, long long number) {
   char digits[24];
   snprintf(digits, sizeof digits, "%lld", number);
   append_name(b, name);
   append(b, digits);
 }
 
-static void put_boolean(berth__buffer *b, const char *name, int is_true) {
+static void put_boolean(b_buffer *b, const char *name, int is_true) {
   append_name(b, name);
   append(b, is_true ? "true" : "false");
 }
 
-static void write_line(berth__buffer *b) {
+static void write_line(b_buffer *b) {
   append(b, "}\n");
   pthread_mutex_lock(&output_lock);
   fputs(b->data, stdout);
@@ -70,7 +70,7 @@ static void write_line(berth__buffer *b) {
 }
 
 static void reply_error(long long id, const berth_error *e, const char *kind) {
-  berth__buffer b = {0};
+  b_buffer b = {0};
   append(&b, "{");
   put_number(&b, "id", id);
   append_name(&b, "error");
@@ -89,13 +89,13 @@ static void reply_error(long long id, const berth_error *e, const char *kind) {
 
 static void refuse(long long id, const char *code) {
   berth_error e;
-  berth__fail(&e, BERTH_INVALID_ARGUMENT, code, "%s", code);
+  b_fail(&e, BERTH_INVALID_ARGUMENT, code, "%s", code);
   reply_error(id, &e, NULL);
 }
 
 /* Starts a reply that is successful. */
-static berth__buffer begin_reply(long long id) {
-  berth__buffer b = {0};
+static b_buffer begin_reply(long long id) {
+  b_buffer b = {0};
   append(&b, "{");
   put_number(&b, "id", id);
   append_name(&b, "ok");
@@ -103,14 +103,14 @@ static berth__buffer begin_reply(long long id) {
   return b;
 }
 
-static void end_reply(berth__buffer *b) {
+static void end_reply(b_buffer *b) {
   append(b, "}");
   write_line(b);
 }
 
 static void on_loss(void *data, const char *user, const berth_error *e) {
   const struct item *item = (const struct item *)data;
-  berth__buffer b = {0};
+  b_buffer b = {0};
   (void)user;
   append(&b, "{");
   put_text(&b, "event", "loss");
@@ -122,7 +122,7 @@ static void on_loss(void *data, const char *user, const berth_error *e) {
 }
 
 static void on_wait(void *data, int position, int length) {
-  berth__buffer b = {0};
+  b_buffer b = {0};
   append(&b, "{");
   put_text(&b, "event", "wait");
   put_text(&b, "slot", ((const struct item *)data)->name);
@@ -133,35 +133,46 @@ static void on_wait(void *data, int position, int length) {
 
 /* The text of a field, to be freed; NULL: absent. */
 static char *text_of(const char *json, const char *field) {
-  char *text = NULL;
-  berth__read(json, "S", field, &text);
-  return text;
+  const char *value = b_find(json, field);
+  return value ? b_text(value) : NULL;
+}
+
+/* Copies the text of a field, if there is one. */
+static void copy_text(const char *json, const char *field, char *out, size_t room) {
+  char *text = text_of(json, field);
+  if (text) b_copy(out, room, text);
+  free(text);
+}
+
+static double real_of(const char *json, const char *field, double fallback) {
+  const char *value = b_find(json, field);
+  double number;
+  return value && b_number(value, &number) ? number : fallback;
 }
 
 static long long number_of(const char *json, const char *field, long long fallback) {
-  berth__read(json, "I", field, &fallback);
-  return fallback;
+  return (long long)real_of(json, field, (double)fallback);
 }
 
 /* The texts of a list, separated by commas; to be freed. */
 static char *list_of(const char *json, const char *field) {
-  berth__buffer b = {0};
-  const char *p = berth__find(json, field);
+  b_buffer b = {0};
+  const char *p = b_find(json, field);
   append(&b, "");
-  for (p = p ? berth__space(p + 1) : "]"; *p == '"';) {
-    char *text = berth__text(p);
+  for (p = p ? b_space(p + 1) : "]"; *p == '"';) {
+    char *text = b_text(p);
     if (b.size > 0) append(&b, ",");
     append(&b, text);
     free(text);
-    p = berth__space(berth__skip_string(p));
-    if (*p == ',') p = berth__space(p + 1);
+    p = b_space(b_skip_string(p));
+    if (*p == ',') p = b_space(p + 1);
   }
   return b.data;
 }
 
 static struct item *add_item(const char *json, const char *field) {
   struct item *item = (struct item *)calloc(1, sizeof *item);
-  berth__read(json, "T", field, item->name, sizeof item->name);
+  copy_text(json, field, item->name, sizeof item->name);
   return item;
 }
 
@@ -176,7 +187,7 @@ static void publish_item(struct item *item) {
 static struct item *find_item(const char *json, const char *field) {
   char name[64] = "";
   struct item *item;
-  berth__read(json, "T", field, name, sizeof name);
+  copy_text(json, field, name, sizeof name);
   pthread_mutex_lock(&items_lock);
   for (item = items; item && (strcmp(item->name, name) || (!item->client) != (*field != 'c'));) {
     item = item->next;
@@ -202,7 +213,7 @@ static struct item look_at(const struct item *item) {
 static void reply_slot(long long id, struct item *item) {
   berth_slot_information info;
   berth_slot *slot = look_at(item).slot;
-  berth__buffer b = begin_reply(id);
+  b_buffer b = begin_reply(id);
   memset(&info, 0, sizeof info);
   if (slot) berth_slot_info(slot, &info);
   put_text(&b, "user", item->user);
@@ -216,23 +227,22 @@ static void reply_slot(long long id, struct item *item) {
 
 static void reply_feature(long long id, struct item *item, const char *code) {
   berth_feature *feature = look_at(item).feature;
-  berth__buffer b = begin_reply(id);
+  b_buffer b = begin_reply(id);
   put_text(&b, "code", code);
   put_boolean(&b, "is_held", feature && berth_feature_is_held(feature));
   end_reply(&b);
 }
 
 static void reply_nothing(long long id) {
-  berth__buffer b = begin_reply(id);
+  b_buffer b = begin_reply(id);
   end_reply(&b);
 }
 
 /* In C, 0 is the default; the other clients refuse it as a time-out. */
 static double seconds_of(const char *json, const char *field) {
-  double seconds = 0;
-  const char *value = berth__find(json, field);
+  const char *value = b_find(json, field);
+  double seconds = real_of(json, field, 0);
   if (!value || *value == 'n') return 0;
-  berth__read(json, "n", field, &seconds);
   return seconds == 0 ? -1 : seconds;
 }
 
@@ -277,8 +287,8 @@ static void run_acquire(long long id, const char *json, struct item *client) {
   berth_acquire_options options = {0};
   berth_error e;
   item->owner = client;
-  berth__read(json, "T", "user", item->user, sizeof item->user);
-  berth__read(json, "N", "wait", &options.wait);
+  copy_text(json, "user", item->user, sizeof item->user);
+  options.wait = real_of(json, "wait", 0);
   options.license_id = number_of(json, "license_id", 0);
   options.user_info = user_info;
   options.on_loss = on_loss;
@@ -314,7 +324,7 @@ static void run_acquire_feature(long long id, const char *json, struct item *slo
 }
 
 static void run_release(long long id, struct item *item) {
-  berth__buffer b;
+  b_buffer b;
   int kind = BERTH_OK;
   struct item now;
   pthread_mutex_lock(&items_lock);
@@ -341,7 +351,7 @@ static void run_borrow(long long id, const char *json, struct item *client) {
   if (berth_borrow(client->client, user, &options, &borrowed, &e)) {
     reply_error(id, &e, NULL);
   } else {
-    berth__buffer b = begin_reply(id);
+    b_buffer b = begin_reply(id);
     put_text(&b, "user", borrowed.user);
     put_number(&b, "license_id", borrowed.license_id);
     put_text(&b, "borrowed_until", borrowed.borrowed_until);
@@ -358,7 +368,7 @@ static void run_borrow(long long id, const char *json, struct item *client) {
 static void run_consume(long long id, const char *json, struct item *client) {
   char *feature = text_of(json, "feature"), *user = text_of(json, "user");
   char *key = text_of(json, "key");
-  const char *allow = berth__find(json, "allow_overages");
+  const char *allow = b_find(json, "allow_overages");
   long long overages = number_of(json, "max_overages", -1);
   berth_consume_options options = {0};
   berth_consumption counted;
@@ -372,7 +382,7 @@ static void run_consume(long long id, const char *json, struct item *client) {
   if (berth_consume(client->client, number_of(json, "n", 1), &options, &counted, &e)) {
     reply_error(id, &e, NULL);
   } else {
-    berth__buffer b = begin_reply(id);
+    b_buffer b = begin_reply(id);
     put_number(&b, "total", counted.total);
     if (counted.maximum < 0) put_text(&b, "maximum", NULL);
     else put_number(&b, "maximum", counted.maximum);
@@ -413,7 +423,7 @@ static void run_consume_many(long long id, const char *json, struct item *client
   struct counting counting;
   long long concurrency = number_of(json, "concurrency", 1), i;
   pthread_t *threads = (pthread_t *)calloc((size_t)concurrency, sizeof *threads);
-  berth__buffer b;
+  b_buffer b;
   memset(&counting, 0, sizeof counting);
   pthread_mutex_init(&counting.lock, NULL);
   counting.client = client->client;
@@ -434,7 +444,7 @@ static void run_verify(long long id, const char *json, struct item *client) {
   if (berth_verify(client->client, lease ? lease : "", license ? license : "", &checked, &e)) {
     reply_error(id, &e, NULL);
   } else {
-    berth__buffer b = begin_reply(id);
+    b_buffer b = begin_reply(id);
     put_text(&b, "user", checked.user);
     put_number(&b, "license_id", checked.license_id);
     put_text(&b, "expires_at", checked.expires_at);
@@ -454,7 +464,7 @@ static void run_fork(long long id, struct item *client, struct item *slot) {
   } seen;
   berth_slot *other, *own = look_at(slot).slot;
   berth_error e;
-  berth__buffer b;
+  b_buffer b;
   int ends[2];
   pid_t child;
   memset(&seen, 0, sizeof seen);
@@ -496,7 +506,7 @@ static void run_close(long long id, struct item *client) {
 static void run_with_client(long long id, const char *op, const char *json, struct item *client) {
   char user[300] = "";
   berth_error e;
-  berth__buffer b;
+  b_buffer b;
   if (!strcmp(op, "close")) run_close(id, client);
   else if (look_at(client).is_closed) refuse(id, "client_closed");
   else if (!strcmp(op, "acquire")) run_acquire(id, json, client);
@@ -507,17 +517,17 @@ static void run_with_client(long long id, const char *op, const char *json, stru
   else if (!strcmp(op, "fork")) run_fork(id, client, find_item(json, "slot"));
   else if (!strcmp(op, "nonce")) {
     b = begin_reply(id);
-    put_text(&b, "nonce", client->client->nonce);
+    put_text(&b, "nonce", berth_nonce(client->client));
     end_reply(&b);
   } else if (!strcmp(op, "release_user")) {
-    berth__read(json, "T", "user", user, sizeof user);
+    copy_text(json, "user", user, sizeof user);
     if (berth_release(client->client, user, &e)) reply_error(id, &e, NULL);
     else reply_nothing(id);
   }
 }
 
 static void run_with_item(long long id, const char *op, const char *json, struct item *item) {
-  berth__buffer b;
+  b_buffer b;
   if (!strcmp(op, "slot")) reply_slot(id, item);
   else if (!strcmp(op, "release")) run_release(id, item);
   else if (!strcmp(op, "feature")) reply_feature(id, item, item->name);
@@ -539,18 +549,18 @@ static void *run(void *data) {
   const char *json = request->json;
   struct item *item;
   berth_error e;
-  berth__read(json, "T", "op", op, sizeof op);
+  copy_text(json, "op", op, sizeof op);
   if (!strcmp(op, "client")) {
     run_client(request->id, json);
   } else if (!strcmp(op, "drop")) {
-    berth__fail(&e, BERTH_REFUSED, "unsupported", "C has no garbage collector");
+    b_fail(&e, BERTH_REFUSED, "unsupported", "C has no garbage collector");
     reply_error(request->id, &e, "Unsupported");
-  } else if (berth__find(json, "client")) {
+  } else if (b_find(json, "client")) {
     item = find_item(json, "client");
     if (item) run_with_client(request->id, op, json, item);
     else refuse(request->id, "unknown_client");
   } else {
-    item = find_item(json, berth__find(json, "slot") ? "slot" : "feature");
+    item = find_item(json, b_find(json, "slot") ? "slot" : "feature");
     if (item) run_with_item(request->id, op, json, item);
     else refuse(request->id, "unknown_item");
   }
@@ -571,7 +581,7 @@ int main(void) {
   pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
   while ((size = getline(&line, &room, stdin)) > 0) {
     struct request *request = (struct request *)calloc(1, sizeof *request);
-    if (!berth__is_object(line, (size_t)size, 0)) return 2;
+    if (!b_is_object(line, (size_t)size, 0)) return 2;
     request->json = strdup(line);
     request->id = number_of(line, "id", 0);
     if (pthread_create(&thread, &detached, run, request)) return 3;
