@@ -218,9 +218,7 @@ const SCENARIOS: readonly Scenario[] = [
         const error = await client.acquireError(userOf(world));
         expect(error).toMatchObject({ kind: "Unavailable", code: "unreachable" });
         expect(error.message).toMatch(/certificate|issuer|CA/i);
-        if (world.client !== "c") {
-          expect(error.message).toContain("give the CA of the site with the option ca");
-        }
+        expect(error.message).toContain("give the CA of the site with the option ca");
       }
     },
   },

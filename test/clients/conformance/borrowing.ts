@@ -198,7 +198,6 @@ export const borrowingScenarios: readonly Scenario[] = [
   },
   {
     title: "the release of the slot keeps a borrow whose reply was lost",
-    clients: ["python", "node", "bun"],
     async run(world) {
       const proxy = await world.openProxy();
       const client = await world.connectForOneRound(proxy.url, { nonce: "device-0123456789" });

@@ -106,7 +106,6 @@ export const featureScenarios: readonly Scenario[] = [
   },
   {
     title: "the release of a borrowed slot releases its features",
-    clients: ["python", "node", "bun"],
     async run(world) {
       const client = await world.connect(world.server.url, { nonce: "device-0123456789" });
       const slot = await client.acquire("ada");
@@ -119,7 +118,6 @@ export const featureScenarios: readonly Scenario[] = [
   },
   {
     title: "a feature is not held if the slot is lost while it is acquired",
-    clients: ["python", "node", "bun"],
     async run(world) {
       const proxy = await world.openProxy();
       proxy.shortenTimeout(3);

@@ -1,6 +1,5 @@
 // Scenarios: the sentences of errors, which applications show to their users.
 import { expect } from "bun:test";
-import type { ClientName } from "./clients.ts";
 import type { ClientOptions } from "./protocol.ts";
 import type { Scenario } from "./world.ts";
 
@@ -12,7 +11,7 @@ const answer = (status: number, code: string, message: string) => ({
   body: { status, code, message },
 });
 
-const SCENARIOS: readonly Scenario[] = [
+export const messageScenarios: readonly Scenario[] = [
   {
     title: "a refusal has its address, the server's message and the code alone",
     async run(world) {
@@ -89,7 +88,9 @@ const SCENARIOS: readonly Scenario[] = [
         [url, { login: { name: "a:b", password: "secret" } }, "colon"],
         [url, { ca: import.meta.path }, import.meta.path],
       ];
-      for (const [address, options, text] of cases) {
+      // libcurl reads the file only when it connects.
+      const known = world.client === "c" ? cases.slice(0, -1) : cases;
+      for (const [address, options, text] of known) {
         const usual = { client: "c", urls: [address], product: world.product };
         const error = await driver.requestError("client", { ...usual, ...options });
         expect(error).toMatchObject({ kind: "InvalidArgument", status: null });
@@ -116,8 +117,3 @@ const SCENARIOS: readonly Scenario[] = [
     },
   },
 ];
-
-/** Those whose sentences follow this table. */
-const CLIENTS: readonly ClientName[] = ["python", "node", "bun"];
-
-export const messageScenarios = SCENARIOS.map((scenario) => ({ ...scenario, clients: CLIENTS }));
