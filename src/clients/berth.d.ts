@@ -72,7 +72,8 @@ export interface AcquireOptions {
   /**
    * Called once if the slot is lost: the server refused to renew it, or was unreachable until the
    * slot's end. The program must then stop using the license, or acquire a slot again. The message
-   * of the error begins `the slot of USER is lost:`, then says why. Not called after a release. An error that it throws is written with `console.error`.
+   * of the error begins `the slot of USER is lost:`, then says why. Not called after a release.
+   * An error that it throws is written with `console.error`.
    */
   readonly onLoss?: ((slot: Slot, error: BerthError) => unknown) | null | undefined;
   /** Called with the place in the queue (1: the next user) and the length of the queue. */
