@@ -85,7 +85,16 @@ describe("berth client", () => {
 describe("the client files", () => {
   const paths = [...new Set(FILES.flatMap(([, file, example]) => [file, example]))];
 
+  test.each(paths)("%s has lines of at most 100 columns without white space at the end", (path) => {
+    const lines = readClientFile(path).toString().split("\n");
+    expect(lines.filter((line) => line.length > 100 || /\s$/.test(line))).toEqual([]);
+  });
+
   test.each(paths)("%s ends with one line break", (path) => {
     expect(readClientFile(path).toString()).toMatch(/[^\n]\n$/);
+  });
+
+  test("berth.h has fewer than 1,000 lines", () => {
+    expect(readClientFile("berth.h").toString().split("\n").length - 1).toBeLessThan(1_000);
   });
 });
