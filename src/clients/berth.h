@@ -6,7 +6,7 @@
  *
  *   berth_options options = {.urls = "https://a.lan:8443,https://b.lan:8443", .product = "CAD"};
  *   if (berth_client_new(&options, &client, &error)) return show(error.message);
- *   if (berth_acquire(client, "ada@ws-17", NULL, &slot, &error)) return show(error.message);
+ *   if (berth_acquire(client, "ada#ws-17", NULL, &slot, &error)) return show(error.message);
  *   ...                                        a thread of the client renews the slot
  *   berth_slot_release(slot, NULL); berth_client_free(client);
  *
@@ -686,7 +686,7 @@ int berth_borrow(berth_client *c, const char *user, const berth_borrow_options *
     berth_borrowed *borrow, berth_error *e) {
   o = o ? o : &(berth_borrow_options){0}; char id[24], key[65], path[840];
   berth_slot claim = {.client = c, .claim = B_BORROW};
-  const char *problem = b_choose_key(o->key, key);
+  const char *problem = o->until && !*o->until ? "until is empty" : b_choose_key(o->key, key);
   if (!b_copy(B_AT(claim.user), user) || !*claim.user) problem = "user is empty or too long";
   if (c && !c->nonce[0]) problem = "define BERTH_WITH_OPENSSL or give the option nonce";
   *borrow = (berth_borrowed){.lease = NULL};

@@ -3,7 +3,7 @@
 //
 //   import { Client } from "./berth.js";
 //   const client = new Client(["http://license-1:8080", "http://license-2:8080"], "CAD");
-//   const slot = await client.acquire("ada@ws-17", { wait: 60, onLoss: () => saveAndStop() });
+//   const slot = await client.acquire("ada#ws-17", { wait: 60, onLoss: () => saveAndStop() });
 //   …                        // the slot is renewed in the background
 //   await client.close();    // releases it
 //

@@ -3,7 +3,7 @@
     import berth
 
     client = berth.Client("https://berth.plant7.lan:8443", "CAD", ca="berth-ca.pem")
-    with client.acquire("ada@ws-17", on_loss=stop_working) as slot:
+    with client.acquire("ada#ws-17", on_loss=stop_working) as slot:
         work(slot.license)
 
 A slot renews itself in a background thread until it is released. Release it with `release()`, or
