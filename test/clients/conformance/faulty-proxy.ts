@@ -61,6 +61,8 @@ type Rewrite = (reply: ProxiedReply, request: ProxiedRequest) => ProxiedReply;
 export class FaultyProxy {
   readonly requests: RecordedRequest[] = [];
   readonly #target: string;
+  /** By this factor shortened time-outs are longer. */
+  readonly #timeScale: number;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #rules: Rule[] = [];
@@ -68,8 +70,8 @@ export class FaultyProxy {
   #isAway = false;
   #appliance = "";
 
-  static async open(target: string): Promise<FaultyProxy> {
-    const proxy = new FaultyProxy(target);
+  static async open(target: string, timeScale: number): Promise<FaultyProxy> {
+    const proxy = new FaultyProxy(target, timeScale);
     const { promise, resolve } = Promise.withResolvers<void>();
     proxy.#server.listen(0, "127.0.0.1", resolve);
     await promise;
@@ -77,8 +79,9 @@ export class FaultyProxy {
     return proxy;
   }
 
-  private constructor(target: string) {
+  private constructor(target: string, timeScale: number) {
     this.#target = target;
+    this.#timeScale = timeScale;
     this.#server = createServer((socket) => this.#accept(socket));
   }
 
@@ -143,13 +146,13 @@ export class FaultyProxy {
 
   /** Slots seem to end after so many seconds; the server keeps its own time. */
   shortenTimeout(seconds: number): void {
-    const floating_timeout = seconds / 60;
+    const floating_timeout = (this.#timeScale * seconds) / 60;
     this.rewriteFields("register", (fields) => ({ ...fields, floating_timeout }));
   }
 
   /** As `shortenTimeout`, for slots of features. */
   shortenFeatureTimeout(seconds: number): void {
-    const floating_timeout = seconds / 60;
+    const floating_timeout = (this.#timeScale * seconds) / 60;
     this.rewriteFields("featureRegister", (fields) => ({ ...fields, floating_timeout }));
   }
 

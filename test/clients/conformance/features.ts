@@ -125,7 +125,7 @@ export const featureScenarios: readonly Scenario[] = [
       const client = await world.connect(proxy.url);
       const slot = await client.acquire("ada");
       const body = { status: 400, code: "license_expired", message: "the license has ended" };
-      proxy.fail("featureRegister", { kind: "delay", ms: 4_000 });
+      proxy.fail("featureRegister", { kind: "delay", ms: 4_000 * world.timeScale });
       proxy.answer("register", { status: 400, body });
       const fields = { slot: slot.name, feature: "late", code: "RENDER" };
       const acquired = client.driver.request("acquire_feature", fields).catch(() => null);

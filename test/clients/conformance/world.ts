@@ -34,11 +34,14 @@ const ONE_ROUND = { retry_for: 0.001 };
 export class World {
   readonly client: ClientName | "run";
   readonly server: ProductOnServer;
+  /** By this factor the time-outs of slots are longer than a scenario says. */
+  readonly timeScale: number;
   readonly #cleanups: (() => unknown)[] = [];
 
-  constructor(client: ClientName | "run", server: ProductOnServer) {
+  constructor(client: ClientName | "run", server: ProductOnServer, timeScale = 1) {
     this.client = client;
     this.server = server;
+    this.timeScale = timeScale;
   }
 
   get product(): string {
@@ -47,7 +50,7 @@ export class World {
 
   /** A proxy in front of the server. */
   async openProxy(target = this.server.url): Promise<FaultyProxy> {
-    const proxy = await FaultyProxy.open(target);
+    const proxy = await FaultyProxy.open(target, this.timeScale);
     this.atEnd(() => proxy.close());
     return proxy;
   }
@@ -210,8 +213,9 @@ export async function runScenario(
   scenario: Scenario,
   client: ClientName | "run",
   server: ProductOnServer,
+  timeScale: number,
 ): Promise<void> {
-  const world = new World(client, server);
+  const world = new World(client, server, timeScale);
   try {
     await scenario.run(world);
   } finally {
