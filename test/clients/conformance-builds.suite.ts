@@ -162,14 +162,28 @@ if (isSelected("c")) {
 /** Runtimes from the npm registry. */
 const RUNTIMES = { "Node.js 18": "node@18.20.8", "Deno 2": "deno@2.9.6" };
 
+/** Why they cannot be installed here; null: they are. An error other than of the network throws. */
+function installRuntimes(folder: string): string | null {
+  if (Bun.which("npm") === null) return "npm is not installed";
+  const command = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error"];
+  // An npm that started this process hands its own options on, and some are refused here.
+  const ownEntries = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name));
+  const { exitCode, stderr } = Bun.spawnSync(
+    [...command, "--prefix", folder, ...Object.values(RUNTIMES)],
+    { env: Object.fromEntries(ownEntries) },
+  );
+  if (exitCode === 0) return null;
+  const problem = stderr.toString();
+  if (/E(?:AI_AGAIN|CONNREFUSED|CONNRESET|NOTFOUND|TIMEDOUT|NETUNREACH)/.test(problem)) {
+    return "the npm registry cannot be reached";
+  }
+  throw new Error(problem);
+}
+
 if (isSelected("node")) {
   describe("berth.js", () => {
     const folder = inWork("runtimes");
-    const npm = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error"];
-    const installed =
-      Bun.which("npm") !== null &&
-      Bun.spawnSync([...npm, "--prefix", folder, ...Object.values(RUNTIMES)]).exitCode === 0;
-    const reason = installed ? null : "the npm registry cannot be reached";
+    const reason = installRuntimes(folder);
     const commands = {
       // It warns that Ed25519 in WebCrypto is experimental.
       "Node.js 18": [join(folder, "node_modules", ".bin", "node"), "--no-warnings"],
