@@ -52,7 +52,7 @@ for (const { client, scenarios } of GROUPS) {
     for (const [index, scenario] of scenarios.entries()) {
       test(scenario.title, async () => {
         const { product = productOf(index), terms = {} } = scenario;
-        await repeatIfBusy(async (timeScale) => {
+        await repeatIfBusy(`${client} > ${scenario.title}`, async (timeScale) => {
           // What is left of a failed attempt must not disturb the next one.
           const url = timeScale === 1 ? serverUrl : await serveAlone(product, terms);
           await runScenario(scenario, client, new ProductOnServer(url, product), timeScale);

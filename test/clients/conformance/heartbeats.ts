@@ -125,8 +125,7 @@ export const heartbeatScenarios: readonly Scenario[] = [
     async run(world) {
       const { client, slot } = await holdSlot(world, 4);
       await world.server.takeSlots(SLOTS - 1);
-      await world.server.releaseUser("ada");
-      await world.server.post("register", { user: "bob" });
+      await world.server.giveSlot("ada", "bob");
       const loss = await client.driver.waitForLoss(slot.name);
       expect(loss).toMatchObject({ kind: "NoFreeSlot", code: "floating_not_available" });
     },

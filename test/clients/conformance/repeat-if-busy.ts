@@ -13,6 +13,7 @@ const BUSY_DELAY_MS = 200;
  * that is not busy it is not repeated.
  */
 export async function repeatIfBusy(
+  title: string,
   runScenario: (timeScale: number) => Promise<void>,
 ): Promise<void> {
   for (const timeScale of TIME_SCALES) {
@@ -23,7 +24,7 @@ export async function repeatIfBusy(
       const delay = endMeasurement();
       if (delay < BUSY_DELAY_MS || timeScale === TIME_SCALES.at(-1)) throw error;
       const reason = `timers were late by ${Math.round(delay)} ms`;
-      console.warn(`repeats a scenario, because ${reason}: ${messageOfError(error)}`);
+      console.warn(`repeats "${title}", because ${reason}: ${messageOfError(error)}`);
     } finally {
       endMeasurement();
     }

@@ -12,6 +12,7 @@ import { terms } from "../../support/scenario.ts";
 import { openSiteFolder } from "../../support/site-folder.ts";
 import { atEnd } from "../../support/suite-harness.ts";
 import { answerRequest, makeTrustDocument, VENDOR_KEY } from "../../support/vendor.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 
 /** The vendor's public key, as an application has it. */
 export const VENDOR_PUBLIC_KEY = publicPart(VENDOR_KEY).x;
@@ -150,6 +151,14 @@ export class ProductOnServer {
   async releaseUser(user: string): Promise<void> {
     const response = await this.post("unregister", { user });
     if (response.status !== 200) throw new Error(`${user}: ${await response.text()}`);
+  }
+
+  /** Releases a user's slot, and another user takes it; repeated if a heartbeat was faster. */
+  async giveSlot(from: string, to: string): Promise<void> {
+    await waitUntil(async () => {
+      await this.releaseUser(from);
+      return (await this.post("register", { user: to })).ok;
+    }, `the slot of ${from} is given to ${to}`);
   }
 
   /** The slot of a user as the operator sees it; null: the user has none. */

@@ -152,8 +152,7 @@ export const wrapperScenarios: readonly Scenario[] = [
       const wrapper = start(world, [proxy.url]);
       await wrapper.waitForStart();
       await world.server.takeSlots(SLOTS - 1);
-      await world.server.releaseUser("ada");
-      await world.server.post("register", { user: "bob" });
+      await world.server.giveSlot("ada", "bob");
       await waitUntil(() => wrapper.stderr.includes("is lost"), "the message about the loss");
       expect(await wrapper.end()).toBe(0);
     },
