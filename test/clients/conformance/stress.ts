@@ -5,6 +5,7 @@ import { SeededRandom } from "../../support/seeded-random.ts";
 import { chooseSize, seed } from "../../support/suite-harness.ts";
 import { ClientError } from "./driver.ts";
 import type { Fault } from "./faulty-proxy.ts";
+import type { DriverEvent } from "./protocol.ts";
 import type { Scenario, TestClient } from "./world.ts";
 
 const THREADS = 8;
@@ -100,7 +101,10 @@ export const stressScenarios: readonly Scenario[] = [
       await client.close();
       expect(await world.server.slotsInUse()).toBe(0);
       expect((await world.server.feature("RENDER")).floating_in_use_devices).toBe(0);
-      expect(client.driver.events).toEqual([]);
+      // A release by name may take a feature that another thread has just acquired: that is a loss.
+      const isExpected = (event: DriverEvent): boolean =>
+        event.event === "loss" && event.code === "user_not_registered";
+      expect(client.driver.events.filter((event) => !isExpected(event))).toEqual([]);
       expect(await client.driver.end()).toEqual({ code: 0, stderr: "" });
     },
   },
