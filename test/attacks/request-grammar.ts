@@ -61,7 +61,7 @@ export function generateAttacks(
 }
 
 /** Rare are routes answered one at a time, which delay others, and those that release all slots. */
-const weightOf = (plan: RoutePlan): number =>
+export const weightOf = (plan: RoutePlan): number =>
   isAnsweredSerially(plan) || plan.path.endsWith("/all") ? 2 : 20;
 
 function generateAttack(target: AttackTarget, plan: RoutePlan): fc.Arbitrary<AttackRequest> {

@@ -97,6 +97,9 @@ const usualValues = (documents: SiteDocuments): Values => ({
   allow_overages: oneOf("true", "FALSE", "1", ""),
 });
 
+/** Few users, so that one who releases the feature often holds it. */
+const heldFeature: Values = { user: oneOf(...FREQUENT_USERS.slice(0, 2)), feature: oneOf("view") };
+
 /** Routes for which other values are valid. */
 const valuesByRoute = (documents: SiteDocuments): Readonly<Record<string, Values>> => ({
   "/api/v4/license/upload": { license: oneOf(documents.license) },
@@ -109,10 +112,10 @@ const valuesByRoute = (documents: SiteDocuments): Readonly<Record<string, Values
   "/api/admin/v1/requests/document": { request_id: oneOf(documents.openRequest) },
   "/api/admin/v1/requests/cancel": { request_id: oneOf(documents.cancelledRequest) },
   "/api/admin/v1/licenses/remove": { license_id: oneOf(String(documents.spareLicenseId)) },
-  "/api/v4/featureRegister": { feature: oneOf("view") },
-  "/api/v4/check_license_feature": { feature: oneOf("view") },
-  "/api/v4/featureRelease": { feature: oneOf("view") },
-  "/api/v4/feature_release": { feature: oneOf("view") },
+  "/api/v4/featureRegister": heldFeature,
+  "/api/v4/check_license_feature": heldFeature,
+  "/api/v4/featureRelease": heldFeature,
+  "/api/v4/feature_release": heldFeature,
   "/api/v4/add_feature_consumption": { feature: oneOf("plot") },
 });
 
