@@ -783,6 +783,7 @@ class _Hold:
         self.end = 0.0
         self.next = math.inf
         self.failures = 0
+        self.renewed_at = -math.inf
         self.released_at = -math.inf  # when another call released the user at the server
         self.is_confirmed = True
         self.may_be_borrowed = False  # by a call of borrow whose reply was lost
@@ -791,12 +792,16 @@ class _Hold:
         is_current = self.state == "held" and _clock() < self.end
         return is_current and (self.parent is None or self.parent.is_held())
 
+    def may_be_released(self) -> bool:
+        return self.renewed_at <= self.released_at
+
     def live_handles(self) -> List[_Handle]:
         found = [reference() for reference in self.handles]
         return [handle for handle in found if handle is not None]
 
     def renew(self, sent: float, grant: _Grant) -> None:
         self.grant = grant
+        self.renewed_at = sent
         self.end = sent + grant.timeout
         self.next = sent + _jitter(grant.timeout / 3, 0.1)
         self.failures = 0
@@ -1361,7 +1366,7 @@ class Client:
                 return
             hold.renew(sent, grant)
             borrow = (hold.key[0], grant.license_id)
-            if sent <= hold.released_at:
+            if hold.may_be_released():
                 hold.next = sent
             elif hold.parent is None and grant.is_borrowed:
                 self._borrows[borrow] = sent
@@ -1522,6 +1527,10 @@ class Client:
         if self._is_closed:
             return  # close() releases all
         if not is_abandoned and (hold.state != "held" or _clock() < hold.next):
+            return
+        # The server refuses a feature of a user without a slot, so the slot is renewed first.
+        if not is_abandoned and hold.parent is not None and hold.parent.may_be_released():
+            hold.next = _clock() + 0.2
             return
         token = _Token()
         if not self._claim([hold.key], token):

@@ -168,3 +168,13 @@ export class Driver {
     else pending.resolve(line.ok);
   }
 }
+
+/** Another thread may have released the user meanwhile; a failed call would be an error. */
+export async function ignoreRefusal(call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    const kind = error instanceof ClientError ? error.reply.kind : null;
+    if (kind === null || !["Refused", "NoFreeSlot", "InvalidArgument"].includes(kind)) throw error;
+  }
+}

@@ -1,5 +1,7 @@
 // Scenarios: slots of floating features.
 import { expect } from "bun:test";
+import { waitUntil } from "../../support/wait-until.ts";
+import { ignoreRefusal } from "./driver.ts";
 import type { Scenario } from "./world.ts";
 
 const inUse = "floating_in_use_devices";
@@ -135,6 +137,29 @@ export const featureScenarios: readonly Scenario[] = [
       const sent = proxy.count("featureRegister");
       await Bun.sleep(2_000);
       expect([proxy.count("featureRegister"), client.driver.events.length]).toEqual([sent, 1]);
+    },
+  },
+  {
+    title: "a release by name while the user takes a slot and a feature causes no loss",
+    async run(world) {
+      const proxy = await world.openProxy();
+      const client = await world.connect(proxy.url);
+      proxy.fail("register", { kind: "delay", ms: 500 }, 1);
+      const acquired = client.acquire("ada");
+      await proxy.waitForCount("register", 1);
+      proxy.fail("unregister", { kind: "delay", ms: 1_500 }, 1);
+      const released = client.releaseUser("ada");
+      const slot = await acquired;
+      await ignoreRefusal(slot.acquireFeature("RENDER"));
+      // Whether the slot is released or renewed: the server knows it before it knows the feature.
+      proxy.fail("register", { kind: "cut before" }, 1);
+      await released;
+      const isSame = async (): Promise<boolean> =>
+        (await slot.isHeld()) === ((await world.server.registration("ada")) !== null);
+      await waitUntil(isSame, "the client and the server agree");
+      await slot.release();
+      expect((await world.server.feature("RENDER"))[inUse]).toBe(0);
+      expect(client.driver.events).toEqual([]);
     },
   },
 ];
