@@ -22,6 +22,7 @@ export interface AcquireOptions {
   readonly wait?: number;
   readonly license_id?: number;
   readonly user_info?: string;
+  readonly is_cancellable?: true;
 }
 
 export interface ConsumeOptions {
@@ -96,6 +97,8 @@ export interface Operations {
     Nothing
   >;
   acquire: Operation<UserFields & SlotFields & AcquireOptions, SlotReply>;
+  /** Cancels the cancellable acquire of a slot, in progress or the next one. */
+  cancel: Operation<SlotFields, Nothing>;
   slot: Operation<SlotFields, SlotReply>;
   license: Operation<SlotFields, { readonly license: Readonly<Record<string, unknown>> }>;
   acquire_feature: Operation<SlotFields & FeatureFields & { readonly code: string }, FeatureReply>;

@@ -2,6 +2,7 @@
 import { accessScenarios } from "./access.ts";
 import { argumentScenarios } from "./arguments.ts";
 import { borrowingScenarios } from "./borrowing.ts";
+import { cancellingScenarios } from "./cancelling.ts";
 import { countingScenarios } from "./counting.ts";
 import { endingScenarios } from "./ending.ts";
 import { errorScenarios } from "./errors.ts";
@@ -24,6 +25,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...failoverScenarios,
   ...replyScenarios,
   ...waitingScenarios,
+  ...cancellingScenarios,
   ...featureScenarios,
   ...endingScenarios,
   ...accessScenarios,

@@ -6,6 +6,8 @@ import { BerthError, Client } from "../../../../src/clients/berth.js";
 const clients = new Map();
 const slots = new Map();
 const features = new Map();
+/** Cancels the acquire of a slot. */
+const controllers = new Map();
 
 const print = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
@@ -40,6 +42,11 @@ function reportLoss(name, error) {
   print({ event: "loss", slot: name, kind, code, message });
 }
 
+function controllerOf(slot) {
+  if (!controllers.has(slot)) controllers.set(slot, new AbortController());
+  return controllers.get(slot);
+}
+
 /** Removes the fields that the request left out. */
 const pick = (fields) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => (value ?? null) !== null));
@@ -59,13 +66,18 @@ const OPERATIONS = {
     clients.set(client, new Client(urls, product, options));
     return {};
   },
-  async acquire({ client, slot, user, wait, license_id: licenseId, user_info: userInfo }) {
-    const options = pick({ wait, licenseId, userInfo });
+  async acquire({ client, slot, user, wait, license_id: licenseId, ...rest }) {
+    const options = pick({ wait, licenseId, userInfo: rest.user_info });
     options.onLoss = (_slot, error) => reportLoss(slot, error);
     options.onWait = (position, length) => print({ event: "wait", slot, position, length });
+    if (rest.is_cancellable) options.signal = controllerOf(slot).signal;
     const acquired = await find(clients, client).acquire(user, options);
     slots.set(slot, acquired);
     return describeSlot(acquired);
+  },
+  cancel({ slot }) {
+    controllerOf(slot).abort(Object.assign(new Error("cancelled"), { code: "cancelled" }));
+    return {};
   },
   slot: ({ slot }) => describeSlot(find(slots, slot)),
   license: ({ slot }) => ({ license: find(slots, slot).license }),
