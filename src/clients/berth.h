@@ -159,9 +159,9 @@ typedef struct { berth_slot_information info; char *license; double minutes; } b
  * not held), held, being released (busy, not held), or has ended (neither). */
 struct berth_slot {
   berth_client *client; berth_slot *next, *slot; /* slot: of a feature; NULL: that has ended */
-  int references, is_busy, is_held, is_loss_due, failures, claim; /* claim: see b_claim */
+  int references, is_busy, is_held, is_loss_due, is_refused, failures, claim; /* see b_claim */
   int is_borrow_unsure; char borrowed_until[32]; /* by this client; "": not borrowed by it */
-  double ends_at, renew_at; long long license_id; /* that the caller wants; 0: any */
+  double ends_at, renew_at, renewed_at, released_at; long long license_id; /* wanted; 0: any */
   char user[257], feature[257], user_info[4097];
   b_registration now; berth_loss_callback *on_loss; void *data; berth_error loss;
 };
@@ -176,8 +176,7 @@ struct berth_client {
   berth_slot *slots, *reporting; /* reporting: its on_loss is being called */
 };
 static pthread_once_t b_once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t b_clients_lock = PTHREAD_MUTEX_INITIALIZER;
-static berth_client *b_clients;
+static pthread_mutex_t b_clients_lock = PTHREAD_MUTEX_INITIALIZER; static berth_client *b_clients;
 static void b_lock(berth_client *c) { pthread_mutex_lock(&c->lock); }
 static void b_unlock(berth_client *c) { pthread_mutex_unlock(&c->lock); }
 static void b_wake(berth_client *c) { pthread_cond_broadcast(&c->changed); }
@@ -195,8 +194,7 @@ static int b_invalid(berth_error *e, const char *code, const char *message) {
 static void b_append(b_buffer *b, const void *data, size_t size) {
   size_t room = b->size + size < b->room ? b->room : 2 * (b->size + size) + 64;
   char *grown = room == b->room ? b->data : realloc(b->data, room);
-  if (!grown) { b->has_failed = 1; return; }
-  memcpy(grown + b->size, data, size);
+  if (!grown) { b->has_failed = 1; return; } memcpy(grown + b->size, data, size);
   b->data = grown; b->room = room; b->size += size; grown[b->size] = '\0'; }
 /* --- JSON: a text is checked once as a whole; then values are found by pointers into it. --- */
 static const char *b_space(const char *p) { return p ? p + strspn(p, " \t\r\n") : ""; }
@@ -278,8 +276,7 @@ static char *b_text(const char *value) {
   for (value++; text && *value != '"';) end += b_character(&value, end);
   return text; }
 static int b_read(const char *json, const b_field *field) {
-  int is_good = 1;
-  for (; is_good && field->path; field++) {
+  int is_good = 1; for (; is_good && field->path; field++) {
     const char *value = b_find(json, field->path); char type = field->type | 0x20;
     double number, low = type == 'i' ? -0x1p53 : type == 'm' ? 0 : -1;
     double high = type == 'm' ? 1e7 : type == 'h' ? 1e9 + 1 : 0x1p53;
@@ -503,8 +500,8 @@ static int b_call_for(b_request *r, berth_slot *h, berth_error *e) {
       "license_id", id, "os_hostname", is_release ? "" : r->client->host, "user_info",
       is_release ? "" : h->user_info, NULL);
   int kind = b_call(r, e); if (kind || is_release) { free(now.license); return kind; }
-  b_lock(h->client); free(h->now.license); h->now = now; h->failures = 0;
-  h->ends_at = r->sent_at + now.minutes * 60;
+  b_lock(h->client); free(h->now.license); h->now = now; h->failures = h->is_refused = 0;
+  h->renewed_at = r->sent_at; h->ends_at = r->sent_at + now.minutes * 60;
   h->renew_at = r->sent_at + b_jitter(now.minutes * 20, 0.1); b_unlock(h->client); return kind; }
 static int b_unregister(berth_slot *h, double timeout, double retry_for, berth_error *e) {
   b_request r = {.client = h->client, .is_release = 1, .retry_for = retry_for,
@@ -528,7 +525,9 @@ static void b_renew(berth_slot *h) {
   h->is_busy = 1; b_unlock(c); int kind = b_call_for(&r, h, &e); b_lock(c); h->is_busy = 0;
   /* A 400 of a proxy or of another license server says nothing about the slot. */
   int is_refused = e.status == 400 && kind != BERTH_UNAVAILABLE && kind != BERTH_OTHER_APPLIANCE;
-  if (kind && h->is_held && (is_refused || b_now() >= h->ends_at)) {
+  if (is_refused && h->slot && !h->is_refused && b_is(e.code, "user_not_registered")) {
+    h->is_refused = 1; h->slot->renew_at = h->slot->released_at = b_now(); /* the slot goes first */
+  } else if (kind && h->is_held && (is_refused || b_now() >= h->ends_at)) {
     b_end(h); h->loss = e; h->is_loss_due = 1;
     snprintf(h->loss.message, sizeof h->loss.message, "the %s%.60s of %.80s is lost: %.340s",
         h->feature[0] ? "feature " : "slot", h->feature, h->user, e.message);
@@ -548,7 +547,8 @@ static void *b_run(void *client) {
     for (berth_slot *h = c->slots; h; h = h->next) {
       if (h->is_loss_due) lost = h;
       if (h->is_held && !h->is_busy && (!next || h->renew_at < next->renew_at)
-          && !b_is_claimed(h, B_RETURN)) next = h; }
+          && !b_is_claimed(h, B_RETURN) /* a slot is renewed before its features */
+          && (!h->slot || h->slot->renewed_at > h->slot->released_at)) next = h; }
     if (lost) {
       lost->is_loss_due = 0; c->reporting = lost; /* keeps it from being freed by another thread */
       b_unlock(c); if (lost->on_loss) lost->on_loss(lost->data, lost->user, &lost->loss); b_lock(c);

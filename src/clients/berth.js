@@ -792,6 +792,10 @@ class Hold {
   isPaused = false;
   failures = 0;
   nextAttempt = 0;
+  /** When the user may have been released at the server; of a slot. */
+  releasedAt = -Infinity;
+  /** Whether the server refused the feature because its user has no slot. */
+  isRefused = false;
 
   constructor(fields) {
     Object.assign(this, fields);
@@ -801,6 +805,7 @@ class Hold {
   renew(reply, sentAt) {
     Object.assign(this, reply, { reply, sentAt });
     this.failures = 0;
+    this.isRefused = false;
     this.mayBeBorrowed = false;
     this.interval = jitter(this.lifetime / 3, 0.1);
   }
@@ -820,13 +825,19 @@ class Hold {
     return this.state === "held" && this.timeLeft > 0 && (this.slot?.isHeld ?? true);
   }
 
-  /** Whether the next renewal may begin when it is due. */
+  get mayBeReleased() {
+    return this.sentAt.steady <= this.releasedAt;
+  }
+
+  /** Whether the next renewal may begin when it is due. A slot is renewed before its features. */
   get isIdle() {
-    return this.state === "held" && this.inFlight === null && !this.isPaused;
+    const isFree = this.state === "held" && this.inFlight === null && !this.isPaused;
+    return isFree && !this.slot?.mayBeReleased;
   }
 
   /** Milliseconds until the next renewal is due. */
   get delay() {
+    if (this.failures === 0 && this.mayBeReleased) return 0;
     if (this.failures === 0) return this.interval - elapsedSince(this.sentAt);
     return Math.min(this.nextAttempt - performance.now(), this.timeLeft);
   }
@@ -1308,7 +1319,12 @@ class Engine {
       // A 400 of a proxy or of another appliance says nothing about the slot.
       const isAnswer = error instanceof NoFreeSlot || error instanceof Refused;
       const isRefused = error.status === 400 && isAnswer;
-      if (isRefused || hold.timeLeft <= 0) this.#lose(hold, error);
+      const isUnknown = isRefused && error.code === "user_not_registered";
+      if (isUnknown && hold.slot && !hold.isRefused) {
+        // The user was released, perhaps during a sleep. The slot may still be free.
+        hold.isRefused = true;
+        hold.slot.releasedAt = performance.now();
+      } else if (isRefused || hold.timeLeft <= 0) this.#lose(hold, error);
       else hold.planRetry();
     }
   }

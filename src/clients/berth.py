@@ -784,7 +784,8 @@ class _Hold:
         self.next = math.inf
         self.failures = 0
         self.renewed_at = -math.inf
-        self.released_at = -math.inf  # when another call released the user at the server
+        self.released_at = -math.inf  # when the user may have been released at the server
+        self.is_refused = False  # because the user of the feature has no slot
         self.is_confirmed = True
         self.may_be_borrowed = False  # by a call of borrow whose reply was lost
 
@@ -805,6 +806,7 @@ class _Hold:
         self.end = sent + grant.timeout
         self.next = sent + _jitter(grant.timeout / 3, 0.1)
         self.failures = 0
+        self.is_refused = False
         self.may_be_borrowed = False
         self.state = "held"
 
@@ -1341,7 +1343,7 @@ class Client:
                 if hold.state == "new":
                     register(hold)
                 elif hold.state == "held" and not hold.is_held():
-                    self._beat(hold)  # its end has passed: it is renewed or lost
+                    self._beat(hold, is_last=True)  # its end has passed: it is renewed or lost
                 if hold.state == "held":
                     handle._on_loss = on_loss
                     return handle
@@ -1551,14 +1553,19 @@ class Client:
         finally:
             self._unclaim(token)
 
-    def _beat(self, hold: _Hold) -> None:
+    def _beat(self, hold: _Hold, is_last: bool = False) -> None:
         request = self._hold_request(hold)
         # One slow server must not use up the time in which the other slots are renewed.
         request.timeout = min(self._timeout, max(1.0, hold.grant.timeout / 6))
         try:
             self._renew(hold, request, 0.0)
         except BerthError as error:
-            if error.status == 400 or _clock() >= hold.end:
+            is_unknown = error.status == 400 and error.code == "user_not_registered"
+            if is_unknown and hold.parent is not None and not hold.is_refused and not is_last:
+                # The user was released, perhaps during a sleep. The slot may still be free.
+                hold.is_refused = True
+                self._renew_soon(hold.key[0], hold.parent.grant.license_id)
+            elif error.status == 400 or _clock() >= hold.end:
                 self._lose(hold, error)
             else:
                 hold.postpone()

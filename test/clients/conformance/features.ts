@@ -2,9 +2,37 @@
 import { expect } from "bun:test";
 import { waitUntil } from "../../support/wait-until.ts";
 import { ignoreRefusal } from "./driver.ts";
-import type { Scenario } from "./world.ts";
+import type { FaultyProxy } from "./faulty-proxy.ts";
+import { SLOTS } from "./site.ts";
+import type { Scenario, TestClient, World } from "./world.ts";
 
 const inUse = "floating_in_use_devices";
+
+/** A slot, and a feature of it that is renewed more often: with a time-out of so many seconds. */
+async function holdFeature(world: World, seconds = 3) {
+  const proxy = await world.openProxy();
+  proxy.shortenTimeout(60);
+  proxy.shortenFeatureTimeout(seconds);
+  const client = await world.connect(proxy.url);
+  const slot = await client.acquire("ada");
+  const feature = await slot.acquireFeature("RENDER");
+  return { proxy, client, slot, feature };
+}
+
+/** Waits until the server knows the feature again, and fails at once if it is lost instead. */
+async function waitForFeature(world: World, client: TestClient): Promise<void> {
+  const isInUse = async () => (await world.server.feature("RENDER"))[inUse] === 1;
+  await waitUntil(async () => client.driver.events.length > 0 || (await isInUse()));
+  expect(client.driver.events).toEqual([]);
+}
+
+/** So many renewals of the slot, and the requests directly before and after them. */
+function renewalsAround(proxy: FaultyProxy, count: number): string[] {
+  const operations = proxy.requests.map(({ operation }) => operation);
+  // The first request took the slot.
+  const first = operations.indexOf("register", 1);
+  return operations.slice(first - 1, first + count + 1);
+}
 
 export const featureScenarios: readonly Scenario[] = [
   {
@@ -160,6 +188,60 @@ export const featureScenarios: readonly Scenario[] = [
       await slot.release();
       expect((await world.server.feature("RENDER"))[inUse]).toBe(0);
       expect(client.driver.events).toEqual([]);
+    },
+  },
+  {
+    title: "takes the slot and then the feature again if the user was released at the server",
+    async run(world) {
+      const { proxy, client, slot, feature } = await holdFeature(world);
+      await world.server.releaseUser("ada");
+      await waitForFeature(world, client);
+      expect([await slot.isHeld(), await feature.isHeld()]).toEqual([true, true]);
+      expect(await world.server.registration("ada")).not.toBeNull();
+      // The feature is refused, then the slot is taken, then the feature.
+      expect(renewalsAround(proxy, 1)).toEqual(["featureRegister", "register", "featureRegister"]);
+      expect(client.driver.events).toEqual([]);
+    },
+  },
+  {
+    title: "renews no feature of a released user until its slot is taken again",
+    async run(world) {
+      const { proxy, client, slot } = await holdFeature(world);
+      await world.server.releaseUser("ada");
+      proxy.fail("register", { kind: "cut before" }, 2);
+      await waitForFeature(world, client);
+      const failed = ["register", "register"];
+      const renewals = ["featureRegister", ...failed, "register", "featureRegister"];
+      expect(renewalsAround(proxy, 3)).toEqual(renewals);
+      expect(await slot.isHeld()).toBe(true);
+      expect(client.driver.events).toEqual([]);
+    },
+  },
+  {
+    title: "reports the loss of the slot if a feature shows that the slot was given to others",
+    async run(world) {
+      const { proxy, client, slot, feature } = await holdFeature(world, 12);
+      await world.server.takeSlots(SLOTS - 1);
+      // Meanwhile, no heartbeat may take the slot again.
+      proxy.fail("*", { kind: "cut before" });
+      await world.server.giveSlot("ada", "bob");
+      proxy.heal();
+      const loss = await client.driver.waitForLoss(slot.name);
+      expect(loss).toMatchObject({ kind: "NoFreeSlot", code: "floating_not_available" });
+      expect([await slot.isHeld(), await feature.isHeld()]).toEqual([false, false]);
+      expect(client.driver.events).toHaveLength(1);
+    },
+  },
+  {
+    title: "reports the loss of a feature that is refused also after its slot is renewed",
+    async run(world) {
+      const { proxy, client, slot, feature } = await holdFeature(world);
+      const body = { status: 400, code: "user_not_registered", message: "no slot" };
+      proxy.answer("featureRegister", { status: 400, body });
+      const loss = await client.driver.waitForLoss(feature.name);
+      expect(loss).toMatchObject({ kind: "Refused", code: "user_not_registered" });
+      expect([await slot.isHeld(), await feature.isHeld()]).toEqual([true, false]);
+      expect(client.driver.events).toHaveLength(1);
     },
   },
 ];
