@@ -104,6 +104,8 @@ for (const client of selectedClients) {
       const accepted: string[] = [];
       for (let round = 0; round < MUTATIONS; round += 1) {
         const license = mutateDocument(text, random);
+        // A text of C ends there, so the driver would check another one.
+        if (client === "c" && license.includes("\0")) continue;
         if ((await verify(driver, { license, lease })) !== null) continue;
         if ((await verifyWithExample({ license, lease })) !== null) accepted.push(license);
       }
