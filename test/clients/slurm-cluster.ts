@@ -3,6 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { findFreePort } from "../support/free-ports.ts";
 import { atEnd, makeTempFolder } from "../support/suite-harness.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
@@ -74,11 +75,11 @@ export class SlurmCluster {
 
   #configuration(): string {
     const [host] = hostname().split(".");
-    const port = freePort();
+    const port = findFreePort();
     return `ClusterName=berth
 SlurmctldHost=${host}(127.0.0.1)
 SlurmctldPort=${port}
-SlurmdPort=${freePort()}
+SlurmdPort=${findFreePort()}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
@@ -101,11 +102,4 @@ NodeName=${host} NodeAddr=127.0.0.1 CPUs=${CPUS} State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 `;
   }
-}
-
-function freePort(): number {
-  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = server;
-  server.stop(true);
-  return port;
 }

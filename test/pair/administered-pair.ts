@@ -3,7 +3,7 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { LogConnection } from "../../src/store/log/postgres/log-connection.ts";
 import { createLog } from "../../src/store/log/postgres/schema.ts";
-import { findFreePorts } from "../faults/shared/server-process.ts";
+import { findFreePorts } from "../support/free-ports.ts";
 import { startBinary, type ServerProcess } from "../support/binary.ts";
 import { makePairFolder } from "../support/pair-folder.ts";
 import { atEnd, createRandom, makeTempFolder, seed } from "../support/suite-harness.ts";

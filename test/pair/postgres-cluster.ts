@@ -11,6 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { postgresFolder } from "./postgres-programs.ts";
+import { findFreePort } from "../support/free-ports.ts";
 import { AS_NOBODY, isRoot } from "../support/other-user.ts";
 
 /** Without a password, as only this machine can connect. */
@@ -130,12 +131,4 @@ export class PostgresCluster {
     if (exitCode === 0) return;
     throw new Error(`${program} failed: ${stderr.toString()}${stdout.toString()}`);
   }
-}
-
-/** A port that was free a moment ago. */
-export function findFreePort(): number {
-  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = listener;
-  listener.stop(true);
-  return port;
 }

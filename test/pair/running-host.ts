@@ -2,10 +2,11 @@
 import { join } from "node:path";
 import type { Terms } from "../../src/domain/licenses/terms.ts";
 import { runBinary, startBinary, type ServerProcess } from "../support/binary.ts";
+import { findFreePort } from "../support/free-ports.ts";
 import { atEnd, makeTempFolder } from "../support/suite-harness.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { formPair } from "./form-pair.ts";
-import { findFreePort, type PostgresCluster } from "./postgres-cluster.ts";
+import type { PostgresCluster } from "./postgres-cluster.ts";
 
 /** Both hosts are on one machine, with one hardware. */
 const IDENTITY = "machine-of-the-suite";

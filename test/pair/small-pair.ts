@@ -1,6 +1,6 @@
 // Two hosts on one database, for tests that need no proxies.
 import { join } from "node:path";
-import { findFreePorts } from "../faults/shared/server-process.ts";
+import { findFreePorts } from "../support/free-ports.ts";
 import { consumptionTerms } from "../support/scenario.ts";
 import { createRandom, makeTempFolder, seed } from "../support/suite-harness.ts";
 import { waitUntil } from "../support/wait-until.ts";

@@ -16,23 +16,20 @@ import {
   type HealthReport,
 } from "../../../src/operations/health/finding.ts";
 import { issueServerCertificate, createAuthority } from "../../../src/platform/crypto/x509.ts";
+import { findFreePort } from "../../support/free-ports.ts";
 import { runBerth, runJsonOrThrow, runOrThrow, startServer } from "../../support/run-berth.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
 import { contentsOf, tempFolder } from "../../support/temp-folder.ts";
 
 /** Returns an address on this machine at which nothing listens. */
-function freePort(): string {
-  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  listener.stop(true);
-  return `127.0.0.1:${listener.port}`;
-}
+const freeAddress = (): string => `127.0.0.1:${findFreePort()}`;
 
 /** Runs berth doctor on a folder and returns its report and exit code. */
 async function runDoctor(
   data: string,
   ...words: string[]
 ): Promise<DoctorReply & { code: number }> {
-  const listen = words.includes("--listen") ? [] : ["--listen", freePort()];
+  const listen = words.includes("--listen") ? [] : ["--listen", freeAddress()];
   const result = await runBerth(["doctor", "--data", data, "--json", ...listen, ...words]);
   expect(result.stderr).toBe("");
   return { ...(JSON.parse(result.stdout) as DoctorReply), code: result.code };
@@ -169,7 +166,7 @@ describe("berth doctor on a data folder", () => {
     expect(refused.stderr.toLowerCase()).toContain(finding?.remedy.toLowerCase() ?? "no remedy");
     const { lock: _after, ...after } = contentsOf(data);
     expect(after).toEqual(before);
-    const text = await runBerth(["doctor", "--data", data, "--listen", freePort()]);
+    const text = await runBerth(["doctor", "--data", data, "--listen", freeAddress()]);
     expect(text.code).toBe(78);
     expect(text.stdout).toMatch(/^error +\S/);
     expect(text.stdout).toContain("(data_damaged)");
@@ -202,7 +199,7 @@ describe("berth doctor on the host", () => {
     const samePort = await runDoctor(data, "--listen", new URL(server.url).host);
     expect(problemsIn(samePort)).toEqual([]);
     expect(passedOf(samePort, "port")).toBe(`The server listens on ${new URL(server.url).host}`);
-    const otherAddress = freePort();
+    const otherAddress = freeAddress();
     const other = await runDoctor(data, "--listen", otherAddress);
     expect(findingOf(other, "port_closed")?.summary).toContain(`not listen on ${otherAddress}`);
     // Without --listen there is no port to compare with.

@@ -3,17 +3,11 @@ import { describe, expect, onTestFinished, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DoctorReply } from "../../../src/http/running-server.ts";
+import { findFreePort } from "../../support/free-ports.ts";
 import { runBerth, runOrThrow } from "../../support/run-berth.ts";
 import { startBinary } from "../../support/binary.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
-
-/** Returns a port on this machine at which nothing listens. */
-function freePort(): number {
-  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  listener.stop(true);
-  return listener.port;
-}
 
 interface DoctorOutput extends DoctorReply {
   readonly code: number;
@@ -62,7 +56,7 @@ describe("berth doctor", () => {
     ],
     [
       "a TLS address without a certificate",
-      (port) => [listen(port), `listen_tls = "127.0.0.1:${freePort()}"`],
+      (port) => [listen(port), `listen_tls = "127.0.0.1:${findFreePort()}"`],
       "the certificate ",
     ],
     [
@@ -87,7 +81,7 @@ describe("berth doctor", () => {
     async (_what, lines, problem) => {
       const data = join(tempFolder(), "data");
       await makeLicensedSite(data, { product: "cad" });
-      const config = settingsFile(...lines(freePort()));
+      const config = settingsFile(...lines(findFreePort()));
       const report = await runDoctor(data, config);
       const errors = settingsErrorsOf(report);
       expect([report.code, errors.map(({ severity }) => severity)]).toEqual([78, ["error"]]);
@@ -106,7 +100,7 @@ describe("berth doctor", () => {
     const data = join(tempFolder(), "data");
     await makeLicensedSite(data, { product: "cad" });
     await runOrThrow(["tls", "init", "--data", data, "--ca-dir", join(tempFolder(), "ca")]);
-    const [plain, tls] = [freePort(), freePort()];
+    const [plain, tls] = [findFreePort(), findFreePort()];
     const config = settingsFile(listen(plain), `listen_tls = "127.0.0.1:${tls}"`);
     const stopped = await runDoctor(data, config);
     expect(passedOf(stopped, "settings")).toEqual([`The settings in ${config} are valid`]);

@@ -9,7 +9,8 @@ import { FOLDER_LOCK_FILE } from "../../../src/store/folder/files.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
 import { createRandom, makeTempFolder, seed, chooseSize } from "../../support/suite-harness.ts";
 import { expectKept, testPromises } from "../shared/promises.ts";
-import { findFreePorts, startServer, type ServerProcess } from "../shared/server-process.ts";
+import { findFreePorts } from "../../support/free-ports.ts";
+import { startServer, type ServerProcess } from "../shared/server-process.ts";
 
 const PROCESSES = chooseSize(20, 100);
 const ROUNDS = chooseSize(10, 20);

@@ -16,7 +16,8 @@ import {
   isDetectionRun,
 } from "../../support/suite-harness.ts";
 import { expectKept, testPromises } from "../shared/promises.ts";
-import { findFreePorts, startServer } from "../shared/server-process.ts";
+import { findFreePorts } from "../../support/free-ports.ts";
+import { startServer } from "../shared/server-process.ts";
 
 /** Kills happen at random times; with a planted bug they go on until one of them shows it. */
 const KILLS = isDetectionRun ? 3_000 : chooseSize(300, 10_000, 80);

@@ -91,22 +91,3 @@ function waitUntilReady(stdout: ReadableStream<Uint8Array>): Promise<boolean> {
   })();
   return promise;
 }
-
-/** Finds consecutive free ports below the kernel's ephemeral range. */
-export function findFreePorts(count: number, random: () => number): number[] {
-  for (let tries = 0; tries < 1_000; tries += 1) {
-    const first = 20_000 + Math.floor(random() * (12_000 - count));
-    const ports = Array.from({ length: count }, (_, index) => first + index);
-    if (ports.every(isFree)) return ports;
-  }
-  throw new Error(`no ${count} free ports in a row below 32000`);
-}
-
-function isFree(port: number): boolean {
-  try {
-    Bun.listen({ hostname: "127.0.0.1", port, socket: { data() {} } }).stop(true);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -5,7 +5,7 @@ import { consumptionTerms } from "../../support/scenario.ts";
 import { atEnd, makeTempFolder } from "../../support/suite-harness.ts";
 import { isEventuallyTrue, waitUntil } from "../../support/wait-until.ts";
 import { PRODUCT } from "../../faults/kill/calls.ts";
-import { findFreePorts } from "../../faults/shared/server-process.ts";
+import { findFreePorts } from "../../support/free-ports.ts";
 import { Databases } from "../database-process.ts";
 import { connectTo, formPair } from "../form-pair.ts";
 import { PairHost } from "../pair-host.ts";

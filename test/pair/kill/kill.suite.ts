@@ -8,7 +8,7 @@ import { killUnderLoad } from "../../faults/kill/kill-under-load.ts";
 import { checkLateCheckpoints } from "../../faults/kill/late-checkpoints.ts";
 import { KILL_POINTS, KillResults, LOAD_PROMISES } from "../../faults/kill/results.ts";
 import { expectKept, testPromises } from "../../faults/shared/promises.ts";
-import { findFreePorts } from "../../faults/shared/server-process.ts";
+import { findFreePorts } from "../../support/free-ports.ts";
 import {
   atEnd,
   chooseSize,
