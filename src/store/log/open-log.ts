@@ -4,7 +4,10 @@ import type { StoreOptions } from "../store-options.ts";
 import { decodeLogLine } from "./log-line.ts";
 import { damagedLine, endsElsewhere, lineDiffers, lineDiverged } from "./log-refusals.ts";
 import { FolderRefused } from "../folder/refusal.ts";
-import type { SharedLog } from "./shared-log.ts";
+import { LogUnavailable, type SharedLog } from "./shared-log.ts";
+
+/** A statement waits for its answer for half a term; all attempts take less than three terms. */
+const ATTEMPTS = 5;
 
 /** Opens the log of a pair and compares it with the folder; null: this host is alone. */
 export async function openLog(
@@ -20,8 +23,20 @@ export async function openLog(
       "remove pair_log from the settings of that host; to form a pair again, use an empty database",
     );
   }
-  await checkHeadOnLog(log, head);
+  await retryWhileUnavailable(() => checkHeadOnLog(log, head));
   return log;
+}
+
+/** The log has just been opened: a statement without an answer is a delay, and no reason to end. */
+async function retryWhileUnavailable(check: () => Promise<void>): Promise<void> {
+  for (let left = ATTEMPTS - 1; left > 0; left -= 1) {
+    try {
+      return await check();
+    } catch (error) {
+      if (!(error instanceof LogUnavailable)) throw error;
+    }
+  }
+  return check();
 }
 
 /**

@@ -1,4 +1,4 @@
-// How a host that follows reads many lines.
+// How a host that starts or follows reads the log, also a slow one.
 import { describe, expect, test } from "bun:test";
 import { LogUnavailable } from "../../../src/store/log/shared-log.ts";
 import {
@@ -23,6 +23,31 @@ test("a host that has all lines no longer says that the log is away", async () =
   expect(alpha.store.status().fault).toEqual({ code: "log_unavailable" });
   await alpha.store.follow();
   expect(alpha.store.status().fault).toEqual({ code: "standby" });
+});
+
+describe("a host that starts", () => {
+  const openWithFailures = async (failures: number) => {
+    const { log, beta } = await openPair();
+    await beta.stop();
+    let left = failures;
+    const delayed = log.connect("beta");
+    const readLeader = (): ReturnType<typeof delayed.readLeader> => {
+      left -= 1;
+      if (left >= 0) throw new LogUnavailable("no answer within 5000 ms");
+      return log.connect("beta").readLeader();
+    };
+    const openLog = async () => Object.assign(delayed, { readLeader });
+    return openSite({ folder: beta.folder, openLog });
+  };
+
+  test("repeats a read of the log that got no answer in time", async () => {
+    const { store } = await openWithFailures(4);
+    expect(store.status().fault).toEqual({ code: "standby" });
+  });
+
+  test("gives up if the log does not answer at all", async () => {
+    expect(await isUnavailable(openWithFailures(Infinity))).toBe(true);
+  });
 });
 
 describe("a host that reads many lines", () => {
