@@ -1377,7 +1377,7 @@ class Client:
         self._wake.put(None)
 
     def _renew_soon(self, name: str, license_id: Optional[int]) -> None:
-        """After a release of a user: renews what was registered meanwhile, perhaps before it."""
+        """The user may have been released at the server: renews what this client still holds."""
         with self._lock:
             for hold in [one for one in self._holds.values() if one.key[0] == name]:
                 if license_id is None or hold.grant.license_id in (0, license_id):

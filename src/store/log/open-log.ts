@@ -6,7 +6,7 @@ import { damagedLine, endsElsewhere, lineDiffers, lineDiverged } from "./log-ref
 import { FolderRefused } from "../folder/refusal.ts";
 import { LogUnavailable, type SharedLog } from "./shared-log.ts";
 
-/** A statement waits for its answer for half a term; all attempts take less than three terms. */
+/** An attempt has two statements, each of which waits for its answer for half a term. */
 const ATTEMPTS = 5;
 
 /** Opens the log of a pair and compares it with the folder; null: this host is alone. */

@@ -8,10 +8,10 @@ import type { Scenario, TestClient, World } from "./world.ts";
 
 const inUse = "floating_in_use_devices";
 
-/** A slot, and a feature of it that is renewed more often: with a time-out of so many seconds. */
+/** A feature with a time-out of so many seconds, and its slot, which is not due during a test. */
 async function holdFeature(world: World, seconds = 3) {
   const proxy = await world.openProxy();
-  proxy.shortenTimeout(60);
+  proxy.rewriteFields("register", (fields) => ({ ...fields, floating_timeout: 24 * 60 }));
   proxy.shortenFeatureTimeout(seconds);
   const client = await world.connect(proxy.url);
   const slot = await client.acquire("ada");
@@ -207,8 +207,8 @@ export const featureScenarios: readonly Scenario[] = [
     title: "renews no feature of a released user until its slot is taken again",
     async run(world) {
       const { proxy, client, slot } = await holdFeature(world);
-      await world.server.releaseUser("ada");
       proxy.fail("register", { kind: "cut before" }, 2);
+      await world.server.releaseUser("ada");
       await waitForFeature(world, client);
       const failed = ["register", "register"];
       const renewals = ["featureRegister", ...failed, "register", "featureRegister"];
