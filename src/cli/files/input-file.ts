@@ -2,6 +2,7 @@ import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { errorCode } from "../../platform/files/system-error.ts";
 import { Misuse } from "../frame/options.ts";
 import { Failure } from "../frame/command.ts";
+import { readStandardInput } from "../frame/terminal.ts";
 
 /** More than any input document has, and little enough for memory. */
 const MAX_BYTES = 1024 * 1024;
@@ -43,15 +44,18 @@ export function readFirstBytes(path: string, maxBytes: number, what: string): Ui
   if (path !== "-" && isFolder(path))
     throw new Failure(`${path} is a folder`, `specify a file: ${what}`);
   try {
-    const file = path === "-" ? 0 : openSync(path, "r");
+    const file = path === "-" ? null : openSync(path, "r");
     try {
       while (length < maxBytes) {
-        const read = readSync(file, bytes, length, maxBytes - length, null);
+        const read =
+          file === null
+            ? readStandardInput(bytes, length)
+            : readSync(file, bytes, length, maxBytes - length, null);
         if (read === 0) break;
         length += read;
       }
     } finally {
-      if (file !== 0) closeSync(file);
+      if (file !== null) closeSync(file);
     }
   } catch (error) {
     throw toReadError(error, path);

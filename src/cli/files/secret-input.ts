@@ -1,13 +1,13 @@
-import { readFileSync } from "node:fs";
 import { Misuse } from "../frame/options.ts";
 import { isAcceptablePassword, PASSWORD_RULE } from "../../platform/crypto/passwords.ts";
 import { Failure, ServerRefused } from "../frame/command.ts";
-import { askHidden } from "../frame/terminal.ts";
+import { askHidden, canAsk } from "../frame/terminal.ts";
+import { readInputText } from "./output-document.ts";
 
 /** Typed twice and hidden on a terminal, or the first line of a pipe; never a flag. */
 export async function readPassword(): Promise<string> {
-  if (process.stdin.isTTY) return askSecretTwice("password", checkPassword);
-  const [line = ""] = readFileSync(0, "utf8").split(/\r?\n/);
+  if (canAsk()) return askSecretTwice("password", checkPassword);
+  const [line = ""] = readInputText("-", "the password").split(/\r?\n/);
   if (line === "") {
     const hint = "the first line must be the password: berth admin password < FILE";
     throw new Misuse("standard input contains no password", hint);

@@ -1,6 +1,6 @@
 import { Misuse } from "./options.ts";
 import { Failure } from "./command.ts";
-import { askYesNo } from "./terminal.ts";
+import { askYesNo, canAsk } from "./terminal.ts";
 
 interface ConfirmOptions {
   /** The flag `--yes`: the operator agrees to everything. */
@@ -12,7 +12,7 @@ interface ConfirmOptions {
  * on standard input must not count as an answer.
  */
 export function checkConfirmable({ yes }: ConfirmOptions, question = ""): void {
-  if (yes || process.stdin.isTTY) return;
+  if (yes || canAsk()) return;
   throw new Misuse(
     `nothing was done: confirmation is required and there is no terminal${question && ` (${question})`}`,
     "add --yes to continue without confirmation",

@@ -11,7 +11,7 @@ import {
 } from "./command.ts";
 import type { JsonRefusal } from "./json-refusal.ts";
 import { describeUnexpected, systemCode } from "./system-errors.ts";
-import { Interrupted } from "./terminal.ts";
+import { Interrupted } from "./process-terminal.ts";
 
 /** Why a command was refused or failed. */
 export interface Refusal {

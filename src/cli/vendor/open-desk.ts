@@ -5,7 +5,7 @@ import { loadDeskRecords, type DeskRecords } from "../../desk/desk-records.ts";
 import { option } from "../frame/flags.ts";
 import { readInputText } from "../files/output-document.ts";
 import { askSecret, askSecretTwice } from "../files/secret-input.ts";
-import { printWarning } from "../frame/terminal.ts";
+import { canAsk, printWarning } from "../frame/terminal.ts";
 import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 
 /** The options of every command that signs with the vendor's key. */
@@ -49,7 +49,7 @@ export async function readCurrentPassphrase({
 }: DeskKey): Promise<string | null> {
   const isNeeded = await Desk.needsPassphrase(realDisk, dir);
   const fromFile = readPassphraseFile(passphraseFile);
-  if (!isNeeded || fromFile !== null || !process.stdin.isTTY) return fromFile;
+  if (!isNeeded || fromFile !== null || !canAsk()) return fromFile;
   return askSecret("passphrase");
 }
 
@@ -73,7 +73,7 @@ export async function readNewPassphrase(options: NewPassphrase): Promise<string 
 
 /** Called before any prompt and before any change. */
 export function checkNewPassphrase({ noPassphrase, file, flag }: NewPassphrase): void {
-  if (noPassphrase || file !== null || process.stdin.isTTY) return;
+  if (noPassphrase || file !== null || canAsk()) return;
   throw new Misuse(
     "a passphrase is required and there is no terminal to ask for it",
     `use ${flag} FILE, or --no-passphrase to store the key without one`,
