@@ -88,9 +88,7 @@ describe("the password of a pair's database", () => {
         ["support-bundle", join(folder, "bundle.tar"), "--yes"],
       ];
       for (const command of commands) {
-        const { stdout, stderr } = await runBerth([...command, "--data", data], {
-          fromSources: true,
-        });
+        const { stdout, stderr } = await runBerth([...command, "--data", data]);
         expect(stdout).not.toBe("");
         texts.set(command.join(" "), stdout + stderr);
       }
@@ -127,7 +125,7 @@ describe("the password of a pair's database", () => {
         ["config", "--data", data, "--config", settings],
       ];
       for (const args of runs) {
-        const { code, stdout, stderr } = await runBerth(args, { fromSources: true });
+        const { code, stdout, stderr } = await runBerth(args);
         expect(code).toBe(2);
         expect(stdout + stderr).not.toContain(PASSWORD);
       }

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { buildBinary } from "../../support/binary.ts";
-import { runBerth, runOrThrow, runJsonOrThrow } from "../../support/run-berth.ts";
+import { runBerth, runOrThrow, runJsonOrThrow, runProcess } from "../../support/run-berth.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
 type Settings = Record<string, { readonly value: unknown; readonly source: string }>;
@@ -20,7 +20,8 @@ const readSettings = (
 ): Promise<Settings> => runJsonOrThrow<Settings>(["config", ...words], { env, cwd: "/" });
 
 test("berth config shows the defaults, with a data folder beside the executable", async () => {
-  expect(await readSettings([])).toEqual({
+  const { stdout } = await runProcess(["config", "--json"], { cwd: "/" });
+  expect(JSON.parse(stdout)).toEqual({
     data: { value: join(dirname(buildBinary()), "data"), source: "default" },
     site_name: { value: hostname(), source: "default" },
     listen: { value: "0.0.0.0:8080", source: "default" },

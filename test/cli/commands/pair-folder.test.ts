@@ -20,7 +20,6 @@ beforeAll(async () => {
 
 const run = (command: string): Promise<CommandResult> =>
   runBerth([...command.split(" "), "--data", folder, "--json"], {
-    fromSources: true,
     cwd: root,
     stdin: "correct horse battery\n",
   });

@@ -5,6 +5,7 @@ import {
   runBerth,
   runJsonOrThrow,
   runOnTerminal,
+  runOnTerminalWithAnswers,
   startServer,
 } from "../../support/run-berth.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
@@ -78,12 +79,12 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
   );
 
   test.each([
-    ["Ctrl-D", "\u0004"],
-    ["an empty line", ""],
-  ])("berth admin password changes nothing after %s", async (_name, typed) => {
+    ["Ctrl-D", runOnTerminalWithAnswers, "\u0004"],
+    ["an empty line", runWithAnswers, ""],
+  ])("berth admin password changes nothing after %s", async (_name, run, typed) => {
     const data = await makeSite();
     const words = ["admin", "password", "--data", data];
-    const result = await runWithAnswers(words, [["password: ", typed]]);
+    const result = await run(words, [["password: ", typed]]);
     expect([result.code, result.text]).toEqual([
       1,
       expect.stringContaining("no password was entered"),
@@ -94,7 +95,7 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
   test("berth admin password ends with 130 after Ctrl-C, and changes nothing", async () => {
     const data = await makeSite();
     const words = ["admin", "password", "--data", data];
-    const result = await runWithAnswers(words, [["password: ", "correct\u0003"]]);
+    const result = await runOnTerminalWithAnswers(words, [["password: ", "correct\u0003"]]);
     expect([result.code, result.text]).toEqual([
       130,
       expect.stringContaining("berth: error: interrupted; nothing was changed"),
@@ -126,7 +127,7 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
     const data = await makeSite();
     const words = ["admin", "password", "--data", data];
     const answer = `something else\u0015${GOOD}`;
-    const result = await runWithAnswers(words, [
+    const result = await runOnTerminalWithAnswers(words, [
       ["password: ", answer],
       ["password again: ", GOOD],
     ]);
@@ -137,7 +138,7 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
   test("berth admin password changes nothing when the terminal is closed", async () => {
     const data = await makeSite();
     const words = ["admin", "password", "--data", data];
-    const result = await runWithAnswers(words, [["password: ", null]]);
+    const result = await runOnTerminalWithAnswers(words, [["password: ", null]]);
     expect(result.code).not.toBe(0);
     expect(await usersIn(data)).toEqual([]);
   });

@@ -20,8 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const runReport = (...args: readonly string[]) =>
-  runBerth(["report", "--data", data, ...args], { fromSources: true });
+const runReport = (...args: readonly string[]) => runBerth(["report", "--data", data, ...args]);
 
 const readReport = async (...args: readonly string[]): Promise<ReportReply> => {
   const { stdout, stderr, code } = await runReport(...PERIOD, "--json", ...args);

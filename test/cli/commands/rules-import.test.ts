@@ -3,11 +3,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseRules } from "../../../src/rules/parse-rules.ts";
 import { OPTIONS_FILES } from "../../rules/flexnet/options-files.ts";
-import { runBerth, type ProcessOptions } from "../../support/run-berth.ts";
+import { runBerth, type CommandOptions } from "../../support/run-berth.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
-const run = (args: readonly string[], options: ProcessOptions = {}) =>
-  runBerth(["rules", "import", ...args], { fromSources: true, ...options });
+const run = (args: readonly string[], options: CommandOptions = {}) =>
+  runBerth(["rules", "import", ...args], { ...options });
 
 function writeOptions(text: string): { folder: string; file: string } {
   const folder = tempFolder();

@@ -33,7 +33,7 @@ async function makeSite(text = TEXT): Promise<Site> {
   const file = join(folder, "rules.toml");
   writeFileSync(file, text);
   const run = (...args: readonly string[]): Promise<CommandResult> =>
-    runBerth(["rules", ...args, "--data", data], { fromSources: true });
+    runBerth(["rules", ...args, "--data", data]);
   return {
     folder,
     file,
@@ -50,7 +50,7 @@ describe("berth rules check", () => {
     const file = join(folder, "rules.toml");
     writeFileSync(file, text);
     const words = ["rules", "check", file, "--data", join(folder, "none"), ...args];
-    return runBerth(words, { fromSources: true });
+    return runBerth(words);
   };
 
   test("works without a data folder, and says what it cannot compare", async () => {
@@ -86,7 +86,7 @@ describe("berth rules check", () => {
   });
 
   test("refuses to run without a file", async () => {
-    const { code, stderr } = await runBerth(["rules", "check"], { fromSources: true });
+    const { code, stderr } = await runBerth(["rules", "check"]);
     expect([code, stderr.includes("a file with sharing rules is required")]).toEqual([2, true]);
   });
 });

@@ -298,7 +298,7 @@ test("berth serve --help, berth help serve and berth serve -h print the same", a
 describe("berth version", () => {
   test("prints the version, the runtime and the target", async () => {
     const outputs = await Promise.all(
-      ["version", "--version", "-v"].map((word) => runOrThrow([word], { fromSources: true })),
+      ["version", "--version", "-v"].map((word) => runOrThrow([word])),
     );
     for (const text of outputs) {
       expect(text).toBe(
@@ -314,8 +314,8 @@ describe("berth version", () => {
       runtime: `bun ${Bun.version}`,
       target: `${process.platform}-${process.arch}`,
     };
-    expect(await runJsonOrThrow<object>(["version"], { fromSources: true })).toEqual(facts);
-    const environment = { fromSources: true, env: { BERTH_JSON: "true" } } as const;
+    expect(await runJsonOrThrow<object>(["version"])).toEqual(facts);
+    const environment = { env: { BERTH_JSON: "true" } } as const;
     expect(JSON.parse(await runOrThrow(["version"], environment)) as object).toEqual(facts);
   });
 });

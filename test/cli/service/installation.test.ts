@@ -80,9 +80,7 @@ describe("the systemd unit", () => {
 describe("berth service install is refused", () => {
   test("when berth runs from source, and so is uninstall", async () => {
     for (const words of [["install"], ["install", "--dry-run"], ["uninstall"]]) {
-      const { code, stdout, stderr } = await runBerth(["service", ...words], {
-        fromSources: true,
-      });
+      const { code, stdout, stderr } = await runBerth(["service", ...words]);
       expect([code, stdout]).toEqual([1, ""]);
       expect(stderr).toContain(`only the compiled executable can ${words[0]} itself`);
       expect(stderr).toContain("berth: hint: build it with bun run build");
