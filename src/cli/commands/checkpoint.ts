@@ -1,4 +1,5 @@
 import { runCheckpoint } from "../../operations/folder/checkpoint.ts";
+import { lowerPriority } from "../../platform/system/low-priority.ts";
 import { Misuse } from "../frame/options.ts";
 import { defineCommand } from "../frame/define-command.ts";
 
@@ -16,11 +17,17 @@ export const checkpointCommand = defineCommand({
       const message = "FOLDER, OPEN_SEGMENT, KEEP_MONTHS, USAGE_MONTHS and SERVER_PID are required";
       throw new Misuse(message, "the server runs this command itself");
     }
-    const usageError = await runCheckpoint(folder, {
+    // No client waits for a checkpoint.
+    lowerPriority(0);
+    let usageError: string | null | undefined;
+    await runCheckpoint(folder, {
       openSegment: Number(open),
       keepMonths: Number(keep),
       usageMonths: Number(usage),
       serverPid: Number(server),
+      onUsageUpdate: (error) => {
+        usageError = error;
+      },
     });
     return { text: usageError === undefined ? [] : [JSON.stringify({ usage_error: usageError })] };
   },

@@ -21,7 +21,7 @@ export async function runChildCommand(
   signal: AbortSignal,
 ): Promise<Result<CommandResult, MaintenanceFault>> {
   if (signal.aborted) return err({ code: "request_cancelled" });
-  const child = Bun.spawn([...selfCommand, ...args], {
+  const child = Bun.spawn([...selfCommand(), ...args], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "ignore",

@@ -16,6 +16,7 @@ import { readMachineComponents } from "../../platform/system/machine.ts";
 import { log } from "../../platform/log.ts";
 import { becomeFolderOwner } from "../../platform/files/owner.ts";
 import { builtInTrust } from "../../platform/embedded/version.ts";
+import { runCheckpoint } from "../../operations/folder/checkpoint.ts";
 import { checkpointInChild } from "./checkpoint-child.ts";
 import { describeCommandLine } from "./command-line.ts";
 import { EXIT_FAILURE } from "../frame/command.ts";
@@ -91,12 +92,14 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     },
     ...(options.claim && { claim: options.claim }),
     ...(options.pair && { pair: { ...options.pair, ...passwordSources } }),
-    checkpoint: (path, open, stopping) =>
-      checkpointInChild(path, open, stopping, {
-        keepMonths: keepMonths(),
-        usageMonths: usageMonths(),
-        onUsageUpdate: usageUpdates.record,
-      }),
+    async checkpoint(path, openSegment, stopping) {
+      const months = { keepMonths: keepMonths(), usageMonths: usageMonths() };
+      const onUsageUpdate = usageUpdates.record;
+      // Nobody else waits for a command, and it ends after its checkpoint: it needs no process.
+      await (holder === "command"
+        ? runCheckpoint(path, { ...months, openSegment, serverPid: process.pid, onUsageUpdate })
+        : checkpointInChild(path, openSegment, stopping, { ...months, onUsageUpdate }));
+    },
     usageUpdates,
     onFatal: exitAfterFatalError,
   });

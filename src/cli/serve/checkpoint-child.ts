@@ -56,7 +56,7 @@ export async function checkpointInChild(
   stopping: AbortSignal,
   options: ChildOptions,
 ): Promise<void> {
-  const { keepMonths, usageMonths, command = selfCommand, limits = LIMITS } = options;
+  const { keepMonths, usageMonths, command = selfCommand(), limits = LIMITS } = options;
   const numbers = [openSegment, keepMonths, usageMonths, process.pid].map(String);
   const child = Bun.spawn([...command, "checkpoint", folder, ...numbers], {
     stdin: "ignore",

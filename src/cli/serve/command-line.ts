@@ -20,7 +20,7 @@ interface Machine {
 const readMachine = (): Machine => ({
   userId: process.getuid?.() ?? null,
   hasSudo: Bun.which("sudo") !== null,
-  program: selfCommand,
+  program: selfCommand(),
   // Of a terminal: the server itself may have been started with other variables.
   defaultFolder: defaultDataFolder({}),
 });

@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { realDisk } from "../../platform/files/disk.ts";
-import { lowerPriority } from "../../platform/system/low-priority.ts";
 import { CheckpointHung } from "../../store/checkpoint/checkpoint-runner.ts";
 import { AUDIT_FOLDER, listSegments, STATE_FILE, USAGE_FOLDER } from "../../store/folder/files.ts";
 import { checkpointWithUsage } from "../usage/checkpoint-with-usage.ts";
@@ -8,37 +7,27 @@ import { isLockedBy } from "../../store/folder/lock.ts";
 import { AuditDamaged } from "../../store/folder/refusal.ts";
 
 export interface CheckpointJob {
-  /** The first line of the segment that the server still writes. */
+  /** The first line of the segment that is still being written. */
   readonly openSegment: number;
   /** Months of the audit log to keep besides the current one; 0: all of it. */
   readonly keepMonths: number;
   /** Months of usage to keep besides the current one. */
   readonly usageMonths: number;
-  /** The server that started this process; without it the checkpoint is not wanted any more. */
+  /** The process that holds the folder; without it the checkpoint is not wanted any more. */
   readonly serverPid: number;
+  /** Called unless another process updates the usage files; null: they are updated. */
+  readonly onUsageUpdate: (error: string | null) => void;
 }
 
-/**
- * The work of the checkpoint process. Returns why the usage files could not be updated; null: they
- * are; undefined: another process updates them.
- */
-export async function runCheckpoint(
-  folder: string,
-  job: CheckpointJob,
-): Promise<string | null | undefined> {
-  const { openSegment, keepMonths, usageMonths, serverPid } = job;
-  let usageError: string | null | undefined;
-  // No client waits for a checkpoint.
-  lowerPriority(0);
-  await checkpointWithUsage(realDisk, folder, openSegment, {
+/** Writes the closed segments of the journal into the state, the audit log and the usage files. */
+export function runCheckpoint(folder: string, job: CheckpointJob): Promise<void> {
+  const { openSegment, keepMonths, usageMonths, serverPid, onUsageUpdate } = job;
+  return checkpointWithUsage(realDisk, folder, openSegment, {
     keepMonths,
     usageMonths,
     isStillWanted: () => isLockedBy(realDisk, folder, serverPid),
-    onUsageUpdate: (error) => {
-      usageError = error;
-    },
+    onUsageUpdate,
   });
-  return usageError;
 }
 
 /** Why a checkpoint process failed, in a way that the server must react to. */
