@@ -8,11 +8,11 @@ import type { Instant } from "../../src/domain/time.ts";
 import type { HardwareComponent } from "../../src/license/hardware.ts";
 import { verifyLicenseRequest } from "../../src/license/request.ts";
 import { signTrustDocument } from "../../src/license/trust.ts";
+import { checkpointWithUsage } from "../../src/operations/usage/checkpoint-with-usage.ts";
 import { wire, type ApplianceOperations } from "../../src/operations/wire.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { readMachineComponents } from "../../src/platform/system/machine.ts";
-import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { issueLicense } from "../../src/desk/issue.ts";
 import { unwrap } from "./licensed-store.ts";
@@ -44,7 +44,7 @@ export async function openSiteFolder(
     holder: "server",
     clock: new ManualClock(clock),
     hardware,
-    checkpoint: (dataFolder, open) => checkpoint(realDisk, dataFolder, open),
+    checkpoint: (dataFolder, open) => checkpointWithUsage(realDisk, dataFolder, open),
     onFatal(error) {
       throw error;
     },
