@@ -300,11 +300,11 @@ describe("source files", () => {
     expect(offenders.map(({ path }) => path)).toEqual([]);
   });
 
-  test("write to standard output or error only in the terminal and the log", () => {
-    const streams = /process\.std(?:out|err)|\bSTDOUT\b/;
+  test("use the standard streams only in the terminal and the log", () => {
+    const streams = /process\.std(?:in|out|err)|\bwriteSync\((?:0|1|2|NUMBERS)\b/;
     const writers = sources.filter(({ text }) => streams.test(stripComments(text)));
     expect(writers.map(({ path }) => path)).toEqual([
-      "src/cli/frame/terminal.ts",
+      "src/cli/frame/process-terminal.ts",
       "src/platform/log.ts",
     ]);
   });

@@ -3,7 +3,7 @@ import type { JsonRefusal } from "./json-refusal.ts";
 import { processTerminal, type Output, type Terminal } from "./process-terminal.ts";
 
 /**
- * The only module that prints. Results go to stdout; errors, warnings, notes and questions go to
+ * How commands print and ask. Results go to stdout; errors, warnings, notes and questions go to
  * stderr.
  */
 
