@@ -30,8 +30,21 @@ export function listDifferences(
   const modelPlaces = model.places.map(({ product, user, licenseId, hold }) =>
     JSON.stringify(["place", product, user, licenseId, hold]),
   );
+  const realOrder = PRODUCTS.map((product) => real.listByService(product, at));
+  const modelOrder = PRODUCTS.map((product) => model.listByService(product, at));
   return {
-    realList: [...real.listHolders().filter(isLive).map(describe), ...realPlaces].toSorted(),
-    modelList: [...model.holders.filter(isLive).map(describe), ...modelPlaces].toSorted(),
+    realList: [
+      ...real.listHolders().filter(isLive).map(describe),
+      ...realPlaces,
+      ...realOrder.map(describeOrder),
+    ].toSorted(),
+    modelList: [
+      ...model.holders.filter(isLive).map(describe),
+      ...modelPlaces,
+      ...modelOrder.map(describeOrder),
+    ].toSorted(),
   };
 }
+
+const describeOrder = (users: readonly string[], index: number): string =>
+  JSON.stringify(["order", PRODUCTS[index], users]);

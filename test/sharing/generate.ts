@@ -40,6 +40,7 @@ export type Step =
   | { readonly type: "lapse"; readonly product: string; readonly users: readonly string[] }
   | { readonly type: "move" | "drop"; readonly product: string; readonly user: string }
   | RulesStep
+  | { readonly type: "caps"; readonly slotCaps: SlotCaps }
   | { readonly type: "install"; readonly license: LicensePlan }
   | { readonly type: "renew"; readonly index: number; readonly license: LicensePlan }
   | { readonly type: "remove"; readonly index: number }
@@ -65,17 +66,21 @@ export interface Sequence {
 }
 
 /**
- * What a sequence is about: everything, reservations of few slots that many users want, or
- * borrowing. Without this, recalls and moved ends of borrows would be rare.
+ * What a sequence is about: everything, reservations of few slots that many users want, borrowing,
+ * or licenses that lose slots while some are held for waiting users. Without this, recalls, moved
+ * ends of borrows and withdrawn holds would be rare.
  */
-type Theme = "mixed" | "crowded" | "borrowing";
+type Theme = "mixed" | "crowded" | "borrowing" | "shrinking";
+
+/** With rules of reservations only. */
+const isOneLicense = (theme: Theme): boolean => theme === "crowded" || theme === "shrinking";
 
 export function generateSequence(random: SeededRandom, length: number): Sequence {
-  const theme = random.pickWeighted({ mixed: 5, crowded: 3, borrowing: 2 });
-  if (theme === "crowded") {
+  const theme = random.pickWeighted({ mixed: 5, crowded: 3, borrowing: 2, shrinking: 2 });
+  if (isOneLicense(theme)) {
     return {
       slotCaps: { perUser: null, perPeer: null },
-      licenses: [{ ...planLicense(random), product: "cad", slots: random.intBetween(2, 4) }],
+      licenses: [{ ...planLicense(random), product: "cad", slots: random.intBetween(2, 6) }],
       rules: generateRules(random, theme),
       steps: Array.from({ length }, () => generateStep(random, theme)),
     };
@@ -83,15 +88,17 @@ export function generateSequence(random: SeededRandom, length: number): Sequence
   const others = Array.from({ length: random.intBetween(0, 2) }, () => planLicense(random));
   const cam = random.chance(0.6) ? [{ ...planLicense(random), product: "cam" }] : [];
   return {
-    slotCaps: {
-      perUser: random.chance(0.1) ? random.intBetween(1, 2) : null,
-      perPeer: random.chance(0.2) ? random.intBetween(1, 3) : null,
-    },
+    slotCaps: generateCaps(random),
     licenses: [{ ...planLicense(random), product: "cad" }, ...others, ...cam],
     rules: random.chance(0.85) ? generateRules(random, theme) : null,
     steps: Array.from({ length }, () => generateStep(random, theme)),
   };
 }
+
+const generateCaps = (random: SeededRandom): SlotCaps => ({
+  perUser: random.chance(0.1) ? random.intBetween(1, 2) : null,
+  perPeer: random.chance(0.2) ? random.intBetween(1, 3) : null,
+});
 
 const planLicense = (random: SeededRandom): LicensePlan => ({
   product: random.chance(0.75) ? "cad" : "cam",
@@ -112,6 +119,7 @@ const WEIGHTS = {
   move: 2,
   drop: 1,
   rules: 3,
+  caps: 1,
   install: 1,
   renew: 3,
   remove: 1,
@@ -124,11 +132,24 @@ const THEME_WEIGHTS = {
   mixed: WEIGHTS,
   crowded: { ...WEIGHTS, register: 60, unregister: 30, borrow: 2, rules: 1, install: 0, remove: 0 },
   borrowing: { ...WEIGHTS, register: 15, borrow: 50, rules: 8 },
+  shrinking: {
+    ...WEIGHTS,
+    feature: 0,
+    releaseFeature: 0,
+    borrow: 0,
+    install: 0,
+    lapse: 0,
+    drop: 0,
+    rules: 6,
+    renew: 30,
+    tick: 15,
+    register: 60,
+  },
 };
 
 function generateStep(random: SeededRandom, theme: Theme): Step {
   const type = random.pickWeighted(THEME_WEIGHTS[theme]);
-  const product = theme === "crowded" || random.chance(0.88) ? "cad" : "cam";
+  const product = isOneLicense(theme) || random.chance(0.88) ? "cad" : "cam";
   switch (type) {
     case "tick":
       return { type, milliseconds: random.pick([1, 1_000, 5 * MINUTE, 9 * MINUTE, 31 * MINUTE]) };
@@ -143,10 +164,16 @@ function generateStep(random: SeededRandom, theme: Theme): Step {
         file: random.chance(0.8) ? generateRules(random, theme) : null,
         delay: random.chance(0.5) ? 0 : random.intBetween(1, 8),
       };
+    case "caps":
+      return { type, slotCaps: generateCaps(random) };
     case "install":
       return { type, license: planLicense(random) };
     case "renew":
-      return { type, index: random.intBelow(4), license: planLicense(random) };
+      return {
+        type,
+        index: isOneLicense(theme) ? 0 : random.intBelow(4),
+        license: planLicense(random),
+      };
     case "remove":
       return { type, index: random.intBelow(4) };
     case "restart":
@@ -185,14 +212,13 @@ const maybe = (random: SeededRandom, probability: number, max: number): number |
   random.chance(probability) ? random.intBetween(0, max) : null;
 
 function generateRules(random: SeededRandom, theme: Theme): RuleFile {
-  const blocks =
-    theme === "crowded"
-      ? generateReservations(random)
-      : [
-          ...generatePool(random, "cad", null),
-          ...generatePool(random, "cad", FEATURE),
-          ...generatePool(random, "cam", null),
-        ];
+  const blocks = isOneLicense(theme)
+    ? generateReservations(random)
+    : [
+        ...generatePool(random, "cad", null),
+        ...generatePool(random, "cad", FEATURE),
+        ...generatePool(random, "cam", null),
+      ];
   return { groups: GROUP_NAMES.map((name) => generateGroup(random, name)), blocks };
 }
 
@@ -209,10 +235,10 @@ const generateGroup = (random: SeededRandom, name: string): Group => ({
 /** Only reservations, of one or two slots, and sometimes a priority. */
 function generateReservations(random: SeededRandom): readonly RuleBlock[] {
   const makeReserve = (): RuleBlock["reserve"] =>
-    some(random, GROUP_NAMES, 0.4).map((group) => ({
+    some(random, GROUP_NAMES, 0.5).map((group) => ({
       group,
-      slots: random.chance(0.8) ? 1 : 2,
-      idle: random.chance(0.7) ? "lend" : "keep",
+      slots: random.chance(0.9) ? 1 : 2,
+      idle: random.chance(0.6) ? "lend" : "keep",
     }));
   const priority = some(random, GROUP_NAMES, 0.5);
   const queue = random.chance(0.5) ? { priority, maxWaiting: 1_000 } : null;

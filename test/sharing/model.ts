@@ -29,6 +29,7 @@ export interface Claim {
 const TIMEOUT = 30 * MINUTE;
 const FEATURE_TIMEOUT = 20 * MINUTE;
 const RECALL_TERM = 10 * MINUTE;
+const ANY_LICENSE = -1;
 
 const refused = (...reasons: readonly string[]): ModelAnswer => ({
   granted: false,
@@ -352,22 +353,52 @@ export class SharingModel extends ModelUse {
   }
 
   /** Own idle home first, then priority, then arrival. */
-  #giveHold(product: string, at: Instant): boolean {
+  #sortWaiting(product: string, at: Instant): ModelPlace[] {
     const rules = this.rulesFor(product, null);
-    const hasIdleHome = ({ facts }: ModelPlace): boolean => {
-      const home = rules.findHome(facts);
-      return home !== null && this.countIdle(product, null, home, at) > 0;
-    };
     // A place that an administrator moved comes before all priorities.
     const rankOf = ({ order, facts }: ModelPlace): number => (order < 0 ? -1 : rules.rank(facts));
-    const waiting = this.places
+    return this.places
       .filter((place) => place.product === product && place.hold === null)
+      .map((place) => ({ place, isAtHome: this.#hasIdleHome(place, at), rank: rankOf(place) }))
       .toSorted(
         (a, b) =>
-          Number(hasIdleHome(b)) - Number(hasIdleHome(a)) ||
-          rankOf(a) - rankOf(b) ||
-          a.order - b.order,
-      );
+          Number(b.isAtHome) - Number(a.isAtHome) ||
+          a.rank - b.rank ||
+          a.place.order - b.place.order,
+      )
+      .map(({ place }) => place);
+  }
+
+  #hasIdleHome({ product, facts }: ModelPlace, at: Instant): boolean {
+    const home = this.rulesFor(product, null).findHome(facts);
+    return home !== null && this.countIdle(product, null, home, at) > 0;
+  }
+
+  /** The users in the order in which they get slots, if enough come free and no limit blocks. */
+  listByService(product: string, at: Instant): readonly string[] {
+    const { places } = this;
+    this.places = places.map((place) => ({ ...place }));
+    const users: string[] = [];
+    for (;;) {
+      const waiting = this.#sortWaiting(product, at);
+      // A group that lends leaves the slots that others keep.
+      const next = waiting.find((place) => this.#takesKeptSlot(place, at)) ?? waiting[0];
+      if (next === undefined) break;
+      next.hold = ANY_LICENSE;
+      users.push(next.user);
+    }
+    this.places = places;
+    return users;
+  }
+
+  #takesKeptSlot(place: ModelPlace, at: Instant): boolean {
+    const home = this.rulesFor(place.product, null).findHome(place.facts) ?? "";
+    const left = this.countKeptFromMembers(place.product, null, home, at);
+    return left === 0 && this.#hasIdleHome(place, at);
+  }
+
+  #giveHold(product: string, at: Instant): boolean {
+    const waiting = this.#sortWaiting(product, at);
     for (const place of waiting) {
       if (this.listReachedLimits(product, null, place.facts, at).length > 0) continue;
       if (this.isCapped(product, place.facts, at)) continue;

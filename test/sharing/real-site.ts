@@ -5,6 +5,7 @@ import type { Event } from "../../src/domain/event.ts";
 import { evolve } from "../../src/domain/evolve/evolve.ts";
 import type { Fault } from "../../src/domain/fault.ts";
 import type { MutableState } from "../../src/domain/evolve/mutable-state.ts";
+import { viewPlace, viewQueue } from "../../src/domain/queue/queue-view.ts";
 import type { Result } from "../../src/domain/result.ts";
 import type { SlotCaps } from "../../src/domain/rule-context.ts";
 import type { CallerFacts } from "../../src/domain/rules/caller-facts.ts";
@@ -51,6 +52,18 @@ export class RealSite {
       if (result.ok && result.value.change === null) return;
     }
     throw new Error("a dispatch does not end");
+  }
+
+  /** The waiting users as an operator sees them; each of them sees the same position. */
+  listByService(product: string, at: Instant): readonly string[] {
+    const context = contextAt(at, { slotCaps: this.slotCaps });
+    const places = viewQueue(this.state, product, context)?.places ?? [];
+    const users = places.filter(({ hold }) => hold === null).map(({ user }) => user);
+    for (const [index, user] of users.entries()) {
+      const position = viewPlace(this.state, product, user, context)?.place.position;
+      if (position !== index + 1) throw new Error(`${user} is ${index + 1}, but sees ${position}`);
+    }
+    return users;
   }
 
   #takeSnapshot(): string {

@@ -16,7 +16,7 @@ export function runSeeds(first: number, count: number, steps: number): Map<strin
 function nameKind(decision: string): string {
   if (decision.startsWith("[")) {
     const [kind, ...fields] = JSON.parse(decision) as readonly unknown[];
-    return kind === "place" ? (fields.at(-1) === null ? "waiting" : "held") : "slot";
+    return kind === "place" ? (fields.at(-1) === null ? "waiting" : "held") : String(kind);
   }
   const [, call = "", reason = ""] = /^(\w+) \S+: (.*?)(?: \d+)?$/.exec(decision) ?? [];
   return call === "" ? decision : `${call}: ${reason.replace(/ g[a-d]$/, "")}`;

@@ -52,8 +52,7 @@ export class SequenceRun {
   }
 
   run({ licenses, rules, steps, slotCaps }: Sequence): Decisions {
-    this.real.slotCaps = slotCaps;
-    this.model.slotCaps = slotCaps;
+    this.#perform({ type: "caps", slotCaps });
     for (const license of licenses) this.#perform({ type: "install", license });
     this.#perform({ type: "rules", file: rules, delay: 0 });
     for (const step of steps) this.#perform(step);
@@ -88,6 +87,10 @@ export class SequenceRun {
         return this.#changePlace(step.type, step.product, step.user);
       case "rules":
         return this.#prepareRules(step);
+      case "caps":
+        this.real.slotCaps = step.slotCaps;
+        this.model.slotCaps = step.slotCaps;
+        return null;
       case "install":
         this.#licenseCount += 1;
         return this.#install(this.#licenseCount, step.license);
