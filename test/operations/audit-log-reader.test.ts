@@ -28,7 +28,11 @@ import {
   openSite,
   type OpenSite,
 } from "../support/licensed-store.ts";
-import { randomCommandSteps, type CommandStep } from "../support/random-commands.ts";
+import {
+  makeStepCommand,
+  randomCommandSteps,
+  type CommandStep,
+} from "../support/random-commands.ts";
 import { consume, MONDAY, register, unregisterAll, utc } from "../support/scenario.ts";
 import {
   backUpFolder,
@@ -41,7 +45,6 @@ import { applyRules, group, poolRules, reserve, ruleSet } from "../support/rule-
 import { countTurns } from "../support/event-loop.ts";
 import { writeLongAuditLog } from "../support/long-audit-log.ts";
 import { writeMonths } from "../support/audit-months.ts";
-import { makeNextInstall } from "../support/new-site.ts";
 import { copyFixtureFolder } from "../support/old-formats.ts";
 import { copyFolder, tempFolder } from "../support/temp-folder.ts";
 
@@ -121,13 +124,10 @@ async function readAllPages(
 }
 
 async function runSteps({ store, clock }: OpenSite, steps: readonly CommandStep[]): Promise<void> {
-  for (const { after, command } of steps) {
-    clock.now = later(clock.now, after);
-    const nextCommand =
-      command.type === "LicenseUpload"
-        ? store.peek((state) => makeNextInstall(state, command))
-        : command;
-    await transactCommand(store, nextCommand);
+  for (const step of steps) {
+    clock.now = later(clock.now, step.after);
+    const command = store.peek((state) => makeStepCommand(step, state, clock.now));
+    await transactCommand(store, command);
   }
 }
 

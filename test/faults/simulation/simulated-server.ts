@@ -6,7 +6,7 @@ import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import type { ChainHead } from "../../../src/store/journal/journal.ts";
 import { Store } from "../../../src/store/store.ts";
 import type { SeededRandom } from "../../support/seeded-random.ts";
-import { randomCommand } from "./random-commands.ts";
+import { randomCommand } from "../../support/random-commands.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
 import type { TrueLeases } from "./true-leases.ts";
 import {

@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Command } from "../../../src/domain/decide.ts";
 import { later } from "../../../src/domain/time.ts";
 import {
   backUpFolder,
@@ -14,22 +13,24 @@ import {
   readState,
   type OpenSite,
 } from "../../support/licensed-store.ts";
-import { makeNextInstall } from "../../support/new-site.ts";
-import { randomCommandSteps, type CommandStep } from "../../support/random-commands.ts";
+import {
+  makeStepCommand,
+  randomCommandSteps,
+  type CommandStep,
+} from "../../support/random-commands.ts";
 import { copyFolder, tempFolder } from "../../support/temp-folder.ts";
 import * as fc from "fast-check";
 
-/** Runs the commands; licenses are installed in the order in which a vendor numbers them. */
 const runSteps = async (
   { store, clock }: OpenSite,
   steps: readonly CommandStep[],
 ): Promise<void> => {
-  for (const { after, command } of steps) {
-    clock.now = later(clock.now, after);
-    const nextCommand = store.peek((state): Command =>
-      command.type === "LicenseUpload" ? makeNextInstall(state, command) : command,
-    );
-    await transactCommand(store, nextCommand);
+  for (const step of steps) {
+    clock.now = later(clock.now, step.after);
+    const command = store.peek((state) => makeStepCommand(step, state, clock.now));
+    // A folder of a pair cannot be restored.
+    if (command.type === "AdmitHost" || command.type === "ChangeLeader") continue;
+    await transactCommand(store, command);
   }
 };
 

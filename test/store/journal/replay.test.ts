@@ -4,7 +4,6 @@ import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import type { Command } from "../../../src/domain/decide.ts";
 import { listReservations } from "../../../src/domain/rules/judge-claim.ts";
-import type { State } from "../../../src/domain/state.ts";
 import { later } from "../../../src/domain/time.ts";
 import { transact } from "../../../src/domain/transact.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
@@ -19,8 +18,12 @@ import {
   openAndCloseFolder,
   readState,
 } from "../../support/licensed-store.ts";
-import { makeNewSite, makeNextInstall } from "../../support/new-site.ts";
-import { randomCommandSteps, type CommandStep } from "../../support/random-commands.ts";
+import { makeNewSite } from "../../support/new-site.ts";
+import {
+  makeStepCommand,
+  randomCommandSteps,
+  type CommandStep,
+} from "../../support/random-commands.ts";
 import {
   featureTerms,
   install,
@@ -35,16 +38,12 @@ import { contextAt } from "../../support/rule-context.ts";
 import * as fc from "fast-check";
 import type { MutableState } from "../../../src/domain/evolve/mutable-state.ts";
 
-/** Licenses are installed in the order in which a vendor numbers them. */
-const nextCommand = (state: State, command: Command): Command =>
-  command.type === "LicenseUpload" ? makeNextInstall(state, command) : command;
-
 function stateAfter(steps: readonly CommandStep[]) {
   const state = makeNewSite();
   let now = MONDAY;
-  for (const { after, command } of steps) {
-    now = later(now, after);
-    transact(state, nextCommand(state, command), contextAt(now));
+  for (const step of steps) {
+    now = later(now, step.after);
+    transact(state, makeStepCommand(step, state, now), contextAt(now));
   }
   return state;
 }
@@ -142,12 +141,12 @@ describe("replay", () => {
         let site = await openSite();
         let now = MONDAY;
         for (const { steps, ending } of phases) {
-          for (const { after, command } of steps) {
-            now = later(now, after);
+          for (const step of steps) {
+            now = later(now, step.after);
             site.clock.now = now;
-            const prepared = site.store.peek((state) => nextCommand(state, command));
-            const answer = transactCommand(site.store, prepared);
-            if (after > 0) await answer;
+            const command = site.store.peek((state) => makeStepCommand(step, state, now));
+            const answer = transactCommand(site.store, command);
+            if (step.after > 0) await answer;
           }
           const state = await readState(site.store);
           const copy = copyFolder(site.folder);
