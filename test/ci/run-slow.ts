@@ -1,4 +1,5 @@
 // Runs the slow tests, `bun run test:slow`: all of them, or those in the named folders of test.
+import { becomeBun } from "../support/processes.ts";
 import { repositoryRoot } from "../support/sources.ts";
 
 const findSlowTests = (folder: string): string[] => [
@@ -12,8 +13,5 @@ if (emptyFolder !== undefined) {
   process.exit(2);
 }
 const files = folders.length === 0 ? findSlowTests("**") : folders.flatMap(findSlowTests);
-const { exitCode } = Bun.spawnSync(
-  [process.execPath, "test", "--parallel", ...files.toSorted().map((file) => `./${file}`)],
-  { cwd: repositoryRoot, stdio: ["ignore", "inherit", "inherit"] },
-);
-process.exit(exitCode);
+const paths = files.toSorted().map((file) => `./${file}`);
+await becomeBun(["test", "--parallel", ...paths], repositoryRoot);

@@ -10,6 +10,7 @@
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
+import { endWith, keepTrackOf, superviseProcesses } from "./processes.ts";
 import { addTallies, EMPTY_TALLY, formatTally, readTally, tallyOf, type Tally } from "./summary.ts";
 
 interface SuiteOptions {
@@ -19,8 +20,6 @@ interface SuiteOptions {
   readonly soakOnly?: readonly string[];
 }
 
-/** Last lines of the output to repeat: enough for an error with its code and stack. */
-const LAST_LINES = 30;
 /** How long to wait for the rest of the output after the suite has ended. */
 const OUTPUT_GRACE = 5_000;
 
@@ -50,6 +49,7 @@ export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOption
     ...(pattern === undefined ? [] : ["-t", pattern]),
   ];
   const env = { ...(values.soak && { SOAK: "1" }), ...(values.short && { SHORT: "1" }) };
+  superviseProcesses();
   let total = EMPTY_TALLY;
   for (const suite of named.length > 0 ? named : values.soak ? known : everyRun) {
     console.log(`\n-- ${suite}`);
@@ -60,7 +60,7 @@ export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOption
     total = addTallies(total, tally);
   }
   console.log(`\n${formatTally(total)}`);
-  process.exit(total.failed === 0 ? 0 : 1);
+  return endWith(total.failed === 0 ? 0 : 1);
 }
 
 /** As `bun test` wants the path of a file whose name it does not look for: with `./` before it. */
@@ -81,7 +81,7 @@ async function runSuite(
     stderr: "pipe",
     env: { ...process.env, ...env },
   });
-  stopWithThisProcess(child);
+  keepTrackOf(child);
   const output = { text: "" };
   const outputRead = Promise.all([
     forward(child.stdout, process.stdout, output),
@@ -92,28 +92,9 @@ async function runSuite(
   await Promise.race([outputRead, Bun.sleep(OUTPUT_GRACE)]);
   const tally = tallyOf(output.text, code);
   if (code !== 0 && (readTally(output.text)?.failed ?? 0) === 0) {
-    reportFailure(`${suite} ended with code ${code}`, output.text.split("\n").slice(-LAST_LINES));
+    console.log(`FAILED ${suite} ended with code ${code}`);
   }
   return tally;
-}
-
-/** A suite cleans up after a signal; a suite that nobody waits for must not go on. */
-function stopWithThisProcess(child: Bun.Subprocess): void {
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    const stop = async (): Promise<never> => {
-      child.kill(signal);
-      await child.exited;
-      return process.exit(1);
-    };
-    process.once(signal, () => void stop());
-    void child.exited.then(() => process.removeAllListeners(signal));
-  }
-}
-
-/** Repeats the last lines of the output, which otherwise are far above. */
-function reportFailure(message: string, lines: readonly string[]): void {
-  console.log(`FAILED ${message}`);
-  for (const line of lines) console.log(`         ${line}`);
 }
 
 /** Forwards what a suite prints at once, and keeps it. */
