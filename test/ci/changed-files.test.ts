@@ -1,86 +1,69 @@
-import { expect, test } from "bun:test";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { tempFolder } from "../support/temp-folder.ts";
-import { findChangedFiles } from "./changed-files.ts";
+import { findChangedFiles, readCleanCommit, TESTED, writeTested } from "./changed-files.ts";
+import { makeRepository, writeFiles } from "./temp-repository.ts";
 
-const NAME = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"];
+describe.skipIf(Bun.which("git") === null)("the files that differ from the tested commit", () => {
+  test("are those of all commits after it", () => {
+    const { folder, commit, first } = makeRepository({ a: "", b: "" });
+    commit({ [TESTED]: `${first}\n` });
+    commit({ b: "changed", c: "" });
+    expect(findChangedFiles(folder)).toEqual({ files: ["b", "c", TESTED], since: first });
+  });
 
-/** A repository with a commit, and functions to add to it. */
-function makeRepository() {
-  const folder = join(tempFolder(), "repository");
-  mkdirSync(folder);
-  const git = (...words: string[]): void => {
-    const { exitCode, stderr } = Bun.spawnSync(["git", "-C", folder, ...NAME, ...words]);
-    if (exitCode !== 0) throw new Error(`git ${words.join(" ")}: ${stderr.toString()}`);
-  };
-  const commit = (file: string): void => {
-    writeFileSync(join(folder, file), `${file}\n`);
-    git("add", "-A");
-    git("commit", "-qm", file);
-  };
-  git("init", "-qb", "main");
-  commit("first");
-  return { folder, git, commit };
-}
+  test("are also those that are not committed, in new folders too", () => {
+    const { folder, first } = makeRepository({ a: "" });
+    writeTested(folder, first);
+    writeFiles(folder, { a: "changed", "new/folder/b": "" });
+    expect(findChangedFiles(folder).files).toEqual(["a", "new/folder/b", TESTED]);
+  });
 
-const testWithGit = test.skipIf(Bun.which("git") === null);
+  test("are unknown if no file names the commit", () => {
+    const { folder } = makeRepository({ a: "" });
+    expect(findChangedFiles(folder)).toEqual({ files: null, reason: `there is no ${TESTED}` });
+  });
 
-testWithGit("a merge is compared with its first parent", () => {
-  const { folder, git, commit } = makeRepository();
-  git("checkout", "-qb", "branch");
-  commit("two");
-  commit("three");
-  git("checkout", "-q", "main");
-  commit("on-main");
-  git("merge", "-q", "--no-ff", "-m", "merge", "branch");
-  expect(findChangedFiles(folder, null)).toEqual({ files: ["three", "two"], since: "HEAD^1" });
-});
+  test("are unknown if the commit is on another branch", () => {
+    const { folder, git, commit } = makeRepository({ a: "" });
+    git("checkout", "-qb", "other");
+    const other = commit({ b: "" });
+    git("checkout", "-q", "main");
+    writeTested(folder, other);
+    expect(findChangedFiles(folder)).toEqual({
+      files: null,
+      reason: `the commit ${other} of ${TESTED} is no ancestor of HEAD in this repository`,
+    });
+  });
 
-testWithGit("a commit that is no merge cannot tell what is tested", () => {
-  const { folder, commit } = makeRepository();
-  commit("two");
-  expect(findChangedFiles(folder, null)).toEqual({
-    files: null,
-    reason: "the commit is no merge, so the commits before it may be untested",
+  test("are unknown in a shallow clone without the commit", () => {
+    const { folder, commit, first } = makeRepository({ a: "" });
+    commit({ [TESTED]: first });
+    const clone = join(tempFolder(), "clone");
+    Bun.spawnSync(["git", "clone", "-q", "--depth=1", `file://${folder}`, clone]);
+    expect(readFileSync(join(clone, TESTED), "utf8")).toBe(first);
+    expect(findChangedFiles(clone).files).toBeNull();
+  });
+
+  test("are unknown in a folder that is no repository", () => {
+    const folder = tempFolder();
+    writeFiles(folder, { [TESTED]: "0123456" });
+    expect(findChangedFiles(folder).files).toBeNull();
   });
 });
 
-testWithGit("the tested commit can be named", () => {
-  const { folder, commit } = makeRepository();
-  commit("two");
-  commit("three");
-  expect(findChangedFiles(folder, "HEAD~2").files).toEqual(["three", "two"]);
-  expect(findChangedFiles(folder, "0123456")).toEqual({
-    files: null,
-    reason: "git has no commit 0123456",
+describe.skipIf(Bun.which("git") === null)("the commit of a working tree", () => {
+  test("is HEAD if only the name of the tested commit differs", () => {
+    const { folder, first } = makeRepository({ a: "" });
+    expect(readCleanCommit(folder)).toBe(first);
+    writeTested(folder, first);
+    expect(readCleanCommit(folder)).toBe(first);
   });
-});
 
-testWithGit("files that are not committed have changed too", () => {
-  const { folder } = makeRepository();
-  writeFileSync(join(folder, "new"), "");
-  writeFileSync(join(folder, "first"), "changed");
-  expect(findChangedFiles(folder, "HEAD").files).toEqual(["first", "new"]);
-});
-
-testWithGit("a clone without the parent cannot tell what changed", () => {
-  const { folder, git, commit } = makeRepository();
-  git("checkout", "-qb", "branch");
-  commit("two");
-  git("checkout", "-q", "main");
-  git("merge", "-q", "--no-ff", "-m", "merge", "branch");
-  const clone = join(tempFolder(), "clone");
-  Bun.spawnSync(["git", "clone", "-q", "--depth=1", `file://${folder}`, clone]);
-  expect(findChangedFiles(clone, null)).toEqual({
-    files: null,
-    reason: "the commit has no parent here, as in a shallow clone",
-  });
-});
-
-test("a folder that is no repository cannot tell what changed", () => {
-  expect(findChangedFiles(tempFolder(), null)).toEqual({
-    files: null,
-    reason: "these sources are not under git",
+  test("is unknown if any other file differs", () => {
+    const { folder } = makeRepository({ a: "" });
+    writeFiles(folder, { b: "" });
+    expect(readCleanCommit(folder)).toBeNull();
   });
 });

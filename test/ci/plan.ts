@@ -1,218 +1,253 @@
-// What `.ci/run` runs. If a change cannot affect what a long suite tests, the suite runs with smaller
-// numbers or not at all.
-import type { ChangedFiles } from "./changed-files.ts";
+// What `.ci/run` runs: some jobs always, and a long suite if a file has changed that decides what the
+// suite judges. `bun run test:all` runs every job.
+import { WRITTEN_BY_RUNS, type ChangedFiles } from "./changed-files.ts";
+import { DecisiveFiles } from "./decisive-files.ts";
+import { readMeasured, type Measured } from "./measured.ts";
+
+/**
+ * Files and folders (these end with a slash) whose behavior a job judges. What they import counts too,
+ * and the files of the suite with what these import from `test`.
+ */
+type Judged = "everything" | readonly string[];
 
 export interface Job {
   readonly name: string;
-  /** The script of package.json, with arguments. */
+  /** Arguments of `bun`. */
   readonly command: readonly string[];
-  /** How long it takes beside two other jobs on two cores. The longest job starts first. */
-  readonly seconds: number;
-  /** Files whose change cannot affect what the job tests; without rules it always runs. */
-  readonly unaffectedBy?: readonly RegExp[];
-  /** How long it takes with smaller numbers; without a value it is left out if unaffected. */
-  readonly secondsIfShort?: number;
+  readonly judges: Judged;
+  /** Patterns of the files of its tests. */
+  readonly tests: readonly string[];
+  /** It counts no tests, and passes if it ends with code 0. */
+  readonly isStep?: boolean;
+  /** With these arguments it runs with smaller numbers if nothing has changed that it judges. */
+  readonly short?: readonly string[];
 }
 
-const OTHER_TESTS =
-  /^test\/(?!ci\/|support\/|faults\/|build\/|systemd\/|model\/|operations\/|store\/)/;
+export interface PlannedJob extends Job {
+  /** The expected wall time. */
+  readonly seconds: number;
+  /** How many processors it keeps busy on average. */
+  readonly cores: number;
+}
 
-const DOCUMENTS = [/\.md$/, /^\.pictures\//, /^LICENSE$/];
-
-/** Documents, and tests that share nothing with the suites. */
-const NO_SOURCES = [...DOCUMENTS, OTHER_TESTS];
-
-/** Operations that open, copy and replace data folders, and those that write files themselves. */
-const FOLDER_OPERATIONS =
-  "folder/|access/|wire.ts|identity.ts|cloud-credentials.ts|access-control.ts|" +
-  "audit-maintenance.ts|usage/";
-
-const OTHER_OPERATIONS = new RegExp(`^src/operations/(?!${FOLDER_OPERATIONS})`);
-
-/** Sources that do not decide what is written to the disk, or when. */
-const NOT_PERSISTENCE = [
-  ...NO_SOURCES,
-  /^src\/(?:clients|desk|domain|faults|http|license|rules|usage|web)\//,
-  OTHER_OPERATIONS,
-  /^src\/cli\/(?!serve\/|maintenance\/)/,
-  /^test\/(?:build|systemd)\//,
+/** What writes, reads, copies and replaces the files of a data folder. */
+const FOLDERS = [
+  "src/store/",
+  "src/platform/files/",
+  "src/operations/access-control.ts",
+  "src/operations/access/",
+  "src/operations/audit-maintenance.ts",
+  "src/operations/backups/",
+  "src/operations/cloud-credentials.ts",
+  "src/operations/folder/",
+  "src/operations/identity.ts",
+  "src/operations/usage/",
+  "src/operations/wire.ts",
+  "src/cli/maintenance/",
+  "src/cli/serve/",
 ];
+const RULES = ["src/domain/", "src/rules/"];
+const REQUESTS = ["src/http/", "src/faults/", "src/cli/serve/"];
+const OPERATIONS = ["src/operations/", "src/license/"];
+const PAGE = ["src/web/", "src/http/"];
+const PAIR = ["src/operations/pair/", "src/store/", "src/cli/serve/"];
+const CLIENTS = ["src/clients/", "src/license/", "src/http/"];
+const DESK = ["src/desk/", "src/license/", "src/cli/vendor/"];
+const SERVICE = ["src/cli/service/", "src/cli/serve/", "src/platform/system/", "src/store/"];
+const TARGETS = ["src/platform/", "src/cli/service/"];
 
-/** Sources that do not decide how the service is installed, upgraded and started. */
-const NOT_SERVICE = [
-  ...NO_SOURCES,
-  /^src\/(?:clients|desk|domain|faults|http|license|rules|usage|web)\//,
-  OTHER_OPERATIONS,
-  /^src\/cli\/(?!serve\/|service\/|frame\/)/,
-  /^test\/(?:build|faults|model|operations|store)\//,
-];
+function step(name: string, ...command: string[]): Job {
+  return { name, command, judges: "everything", tests: [], isStep: true };
+}
 
-/** Sources that are the same for every target. */
-const NOT_TARGETS = [
-  ...NO_SOURCES,
-  /^src\/(?:clients|desk|domain|faults|http|license|operations|rules|store|usage|web)\//,
-  /^src\/cli\/(?!service\/)/,
-  /^test\/(?:faults|model|operations|store|systemd)\//,
-];
-
-/** Sources that do not decide how a request is read and refused. */
-const NOT_REQUESTS = [
-  ...DOCUMENTS,
-  /^src\/(?:clients|desk|domain|rules|store|usage|web)\//,
-  /^src\/cli\/(?!serve\/)/,
-  /^test\/(?!ci\/|support\/|attacks\/)/,
-];
-
-/** Sources that do not decide what a page of another site can reach. */
-const NOT_BROWSER_ACCESS = [
-  ...DOCUMENTS,
-  /^src\/(?:clients|desk|domain|faults|license|rules|store|usage)\//,
-  OTHER_OPERATIONS,
-  /^src\/cli\/(?!serve\/)/,
-  /^test\/(?!ci\/|support\/|browser\/)/,
-];
-
-/** Sources that neither the page nor the replies it gets contain. */
-const NOT_PAGE = [
-  ...DOCUMENTS,
-  /^src\/(?:clients|desk)\//,
-  /^src\/cli\/(?!serve\/)/,
-  /^test\/(?!ci\/|support\/|browser\/)/,
-];
-
-/** Sources that the vendor's desk does not contain. */
-const NOT_DESK = [
-  ...DOCUMENTS,
-  /^src\/(?:cli|clients|http|operations|rules|store|usage|web)\//,
-  /^test\/(?!ci\/|support\/|desk\/)/,
-];
-
-type Rules = Pick<Job, "unaffectedBy" | "secondsIfShort">;
-
-/** A suite of a script that runs several. */
-const suite = (kind: string, name: string, seconds: number, rules: Rules = {}): Job => ({
-  name: `${kind} ${name}`,
-  command: [`test:${kind}`, name],
-  seconds,
-  ...rules,
-});
+/** Suites of `bun run test:KIND`, in one process; all of them if none is named. */
+function suites(
+  kind: string,
+  names: readonly string[],
+  judges: Judged,
+  name = [kind, ...names].join(" "),
+): Job {
+  const paths = names.flatMap((suite) => [`${suite}.suite`, `${suite}/**/*`]);
+  return {
+    name,
+    command: ["run", `test:${kind}`, ...names],
+    judges,
+    tests: (paths.length > 0 ? paths : ["**/*"]).map((path) => `test/${kind}/${path}.ts`),
+  };
+}
 
 /** The slow tests of some folders. */
-const slow = (folders: readonly string[], seconds: number, rules: Rules = {}): Job => ({
+const slow = (folders: readonly string[], judges: Judged): Job => ({
   name: `slow ${folders.join(" ")}`,
-  command: ["test:slow", ...folders],
-  seconds,
-  ...rules,
+  command: ["run", "test:slow", ...folders],
+  judges,
+  tests: folders.map((folder) => `test/${folder}/**/*.slow.ts`),
 });
 
-/** Everything that a script runs. */
-const script = (name: string, seconds: number, rules: Rules = {}): Job => ({
-  name,
-  command: [`test:${name}`],
-  seconds,
-  ...rules,
-});
-
-const shortUnlessPersistence = (secondsIfShort: number): Rules => ({
-  unaffectedBy: NOT_PERSISTENCE,
-  secondsIfShort,
-});
-
-export const JOBS: readonly Job[] = [
-  slow(["bench", "binary", "cli", "http", "model", "platform"], 330),
-  slow(["usage"], 150),
-  slow(["domain", "sharing"], 200),
-  slow(["election"], 90),
-  slow(["operations", "store"], 30, { unaffectedBy: NOT_PERSISTENCE }),
-  slow(["desk"], 30, { unaffectedBy: NOT_DESK }),
-  suite("clients", "conformance", 100),
-  suite("clients", "conformance-leases", 20),
-  suite("clients", "conformance-builds", 120),
-  suite("clients", "conformance-browser", 30),
-  suite("clients", "examples", 45),
-  suite("clients", "typescript", 15),
-  suite("clients", "python", 25),
-  suite("clients", "go", 25),
-  suite("clients", "prometheus", 10),
-  suite("clients", "schedulers", 20),
-  script("pair", 480),
-  suite("browser", "other-sites", 120, { unaffectedBy: NOT_BROWSER_ACCESS }),
-  suite("browser", "page-layout", 180, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-tasks", 40, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-slots", 40, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-queue", 30, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-rules", 60, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-audit-log", 35, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-connection", 90, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-pair", 60, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-overview", 30, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-reports", 40, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-health", 15, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-settings", 30, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-backups", 20, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-docs", 40, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-docs-access", 25, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-sign-in", 25, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-licenses", 55, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-requests", 40, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-air-gap", 20, { unaffectedBy: NOT_PAGE }),
-  suite("browser", "page-clock", 10, { unaffectedBy: NOT_PAGE }),
-  suite("attacks", "requests", 120, { unaffectedBy: NOT_REQUESTS, secondsIfShort: 50 }),
-  suite("attacks", "slow-connections", 35),
-  suite("attacks", "forged-documents", 15),
-  suite("attacks", "malformed-http", 10),
-  suite("faults", "mutated-documents", 14),
-  suite("faults", "concurrent-starts", 9),
-  suite("faults", "clock", 4),
-  suite("faults", "simulation", 150, shortUnlessPersistence(60)),
-  suite("faults", "kill", 75, shortUnlessPersistence(20)),
-  suite("faults", "damage", 45, { unaffectedBy: NOT_PERSISTENCE }),
-  suite("faults", "power", 37, { unaffectedBy: NOT_PERSISTENCE }),
-  suite("faults", "disk-full", 43, { unaffectedBy: NOT_PERSISTENCE }),
-  suite("faults", "syscalls", 400, { unaffectedBy: NOT_PERSISTENCE }),
-  suite("faults", "storage-growth", 93, { unaffectedBy: NOT_PERSISTENCE }),
-  suite("faults", "backups", 96, { unaffectedBy: NOT_PERSISTENCE }),
-  suite("faults", "planted-bugs", 270, { unaffectedBy: NOT_PERSISTENCE }),
-  script("systemd", 330, { unaffectedBy: NOT_SERVICE }),
-  script("build", 80, { unaffectedBy: NOT_TARGETS }),
+/** Without them nothing else makes sense. */
+export const FIRST_STEPS: readonly Job[] = [
+  step("format, types, lint, dead code", "run", "tidy"),
+  step("the executable", "run", "build"),
 ];
 
+export const JOBS: readonly Job[] = [
+  { ...step("tests", "run", "test"), isStep: false },
+  step("the commands of the demo", "test/binary/paste-demo.ts"),
+  suites("clients", ["conformance"], "everything"),
+  { ...suites("faults", ["kill"], FOLDERS), short: ["--short"] },
+
+  slow(["bench"], []),
+  slow(["binary"], [...RULES, ...REQUESTS, ...OPERATIONS, ...FOLDERS, "src/usage/", "src/cli/"]),
+  slow(["cli"], ["src/cli/"]),
+  slow(["desk"], DESK),
+  slow(["domain", "model", "sharing"], RULES),
+  slow(["election"], PAIR),
+  slow(["http"], REQUESTS),
+  slow(["operations", "store"], FOLDERS),
+  slow(["platform"], ["src/platform/"]),
+  slow(["usage"], ["src/usage/", "src/operations/usage/", "src/operations/demand/", ...RULES]),
+
+  suites("faults", ["backups"], FOLDERS),
+  suites("faults", ["clock"], ["src/domain/", "src/operations/", "src/store/", "src/cli/serve/"]),
+  suites("faults", ["concurrent-starts"], FOLDERS),
+  suites("faults", ["damage"], FOLDERS),
+  suites("faults", ["disk-full"], FOLDERS),
+  suites("faults", ["mutated-documents"], [...FOLDERS, "src/license/"]),
+  suites("faults", ["planted-bugs"], FOLDERS),
+  suites("faults", ["power"], FOLDERS),
+  suites("faults", ["simulation"], [...FOLDERS, ...OPERATIONS, ...RULES]),
+  suites("faults", ["storage-growth"], FOLDERS),
+  suites("faults", ["syscalls"], FOLDERS),
+  suites("attacks", ["forged-documents"], [...DESK, ...OPERATIONS]),
+  suites("attacks", ["malformed-http"], REQUESTS),
+  suites("attacks", ["requests"], [...REQUESTS, ...OPERATIONS]),
+  suites("attacks", ["slow-connections"], REQUESTS),
+  suites("clients", ["conformance-leases", "conformance-browser"], CLIENTS),
+  suites("clients", ["conformance-builds"], CLIENTS),
+  suites("clients", ["examples"], CLIENTS),
+  suites("clients", ["typescript", "python", "go"], REQUESTS),
+  suites(
+    "clients",
+    ["prometheus"],
+    ["src/http/metrics/", "src/operations/metrics/", "src/cli/monitoring/"],
+  ),
+  suites("clients", ["schedulers"], ["src/cli/run/"]),
+  suites("pair", [], [...PAIR, "src/clients/"]),
+  suites("browser", ["other-sites"], [...REQUESTS, "src/web/"]),
+  suites(
+    "browser",
+    ["page-connection", "page-layout", "page-pair", "page-rules"],
+    PAGE,
+    "browser, the longest suites of the page",
+  ),
+  suites(
+    "browser",
+    [
+      "page-sign-in",
+      "page-licenses",
+      "page-requests",
+      "page-air-gap",
+      "page-overview",
+      "page-reports",
+      "page-health",
+      "page-slots",
+      "page-queue",
+      "page-audit-log",
+      "page-settings",
+      "page-backups",
+      "page-clock",
+      "page-tasks",
+      "page-docs",
+      "page-docs-access",
+    ],
+    PAGE,
+    "browser, the other suites of the page",
+  ),
+  suites("systemd", [], SERVICE),
+  suites("build", [], TARGETS),
+];
+
+/** They run every test, so they decide all results. `build/` and main.ts are part of all programs. */
+const DECIDES_EVERYTHING =
+  /^(?:src\/main\.ts|build\/.*|package\.json|bun\.lock|bunfig\.toml|tsconfig.*\.json|\.ci\/.*|test\/ci\/(?!.*\.test\.ts$).*|test\/support\/(?:install|prepare-test-file|processes|run-suites|suite-harness|summary)\.ts)$/;
+
+/** Only `tidy` and `bun run test` read them, and these always run. */
+const DECIDES_NOTHING_LONG =
+  /\.md$|\.test\.ts$|^\.pictures\/|^LICENSE$|^\.gitignore$|^\.oxlintrc\.json$/;
+
 export interface Plan {
-  readonly jobs: readonly Job[];
+  /** The longest first. */
+  readonly jobs: readonly PlannedJob[];
   readonly leftOut: readonly Job[];
   /** Why, in sentences for the log. */
   readonly reasons: readonly string[];
 }
 
 /** Chooses the jobs and their sizes. In doubt it chooses all of them in their usual size. */
-export function planJobs(changed: ChangedFiles, jobs: readonly Job[] = JOBS): Plan {
-  if (changed.files === null) {
-    return { jobs: longestFirst(jobs), leftOut: [], reasons: [`runs all: ${changed.reason}`] };
-  }
-  const chosen: Job[] = [];
-  const leftOut: Job[] = [];
-  const reasons = [`${changed.files.length} files differ from ${changed.since}`];
-  for (const job of jobs) {
-    const affecting = findAffecting(job, changed.files);
-    if (affecting !== null) {
-      chosen.push(job);
-      if (affecting !== "") reasons.push(`runs ${job.name}: ${affecting} changed`);
-    } else if (job.secondsIfShort !== undefined) {
-      chosen.push({ ...job, command: [...job.command, "--short"], seconds: job.secondsIfShort });
-      reasons.push(`runs ${job.name} with smaller numbers: no file changed that can affect it`);
-    } else {
-      leftOut.push(job);
-      reasons.push(`leaves out ${job.name}: no file changed that can affect it`);
-    }
-  }
-  return { jobs: longestFirst(chosen), leftOut, reasons };
+export function planJobs(
+  root: string,
+  changed: ChangedFiles,
+  jobs: readonly Job[] = JOBS,
+  decisive = new DecisiveFiles(root),
+): Plan {
+  const measured = readMeasured(root);
+  const decided = decideJobs(decisive, changed, jobs);
+  const reasons = [
+    changed.files === null
+      ? `runs all: ${changed.reason}`
+      : `${changed.files.length} files differ from ${changed.since}`,
+    ...decided.flatMap(({ reason }) => (reason === null ? [] : [reason])),
+  ];
+  return {
+    jobs: decided
+      .flatMap(({ job, runs }) => (runs ? [withExpectation(job, measured)] : []))
+      .toSorted((a, b) => b.seconds - a.seconds),
+    leftOut: decided.flatMap(({ job, runs }) => (runs ? [] : [job])),
+    reasons,
+  };
 }
 
-/** The first file that may affect what a job tests; "": it always runs; null: there is none. */
-function findAffecting({ unaffectedBy }: Job, files: readonly string[]): string | null {
-  if (unaffectedBy === undefined) return "";
-  return files.find((file) => !unaffectedBy.some((rule) => rule.test(file))) ?? null;
+interface Decision {
+  readonly job: Job;
+  readonly runs: boolean;
+  readonly reason: string | null;
 }
 
-const longestFirst = (jobs: readonly Job[]): Job[] =>
-  jobs.toSorted((a, b) => b.seconds - a.seconds);
+function decideJobs(
+  decisive: DecisiveFiles,
+  changed: ChangedFiles,
+  jobs: readonly Job[],
+): Decision[] {
+  if (changed.files === null) return jobs.map((job) => ({ job, runs: true, reason: null }));
+  const files = changed.files.filter(
+    (file) => !WRITTEN_BY_RUNS.includes(file) && !DECIDES_NOTHING_LONG.test(file),
+  );
+  const isJudged = (file: string): boolean =>
+    jobs.some((job) => job.judges !== "everything" && decisive.includes(job, file));
+  const everything = files.find(
+    (file) =>
+      DECIDES_EVERYTHING.test(file) ||
+      // A file of an unknown kind. If a module was removed, the modules that imported it have changed.
+      !(/^(?:src|test)\/.*\.tsx?$/.test(file) || isJudged(file)),
+  );
+  return jobs.map((job) => {
+    if (job.judges === "everything") return { job, runs: true, reason: null };
+    const file = everything ?? files.find((path) => decisive.includes(job, path));
+    if (file !== undefined) return { job, runs: true, reason: `runs ${job.name}: ${file} changed` };
+    return job.short === undefined
+      ? { job, runs: false, reason: `leaves out ${job.name}: nothing that it judges changed` }
+      : {
+          job: { ...job, name: `${job.name}, short`, command: [...job.command, ...job.short] },
+          runs: true,
+          reason: `runs ${job.name} with smaller numbers: nothing that it judges changed`,
+        };
+  });
+}
+
+/** A job that was not measured yet is expected to keep one processor busy. */
+const UNKNOWN = { wall: 60, processor: 60 };
+
+function withExpectation(job: Job, measured: Measured): PlannedJob {
+  const { wall, processor } = measured[job.name] ?? UNKNOWN;
+  return { ...job, seconds: wall, cores: processor / Math.max(wall, 1) };
+}

@@ -1,112 +1,65 @@
 // `.ci/run` without its first step, which installs Bun and the packages: everything that a change
-// must pass. CI_BASE=COMMIT says that this commit is tested; see `changed-files.ts`. With --all,
-// `bun run test:all`, nothing is left out.
+// must pass. With --all, `bun run test:all`, nothing is left out, and the commit becomes the tested
+// one if everything passes. With --profile, the times of all jobs and files are measured.
 import { availableParallelism } from "node:os";
-import { addTallies, EMPTY_TALLY, formatTally, tallyOf, type Tally } from "../support/summary.ts";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { endWith, superviseProcesses } from "../support/processes.ts";
+import { formatTally } from "../support/summary.ts";
 import { repositoryRoot } from "../support/sources.ts";
-import { findChangedFiles } from "./changed-files.ts";
-import { planJobs, type Job } from "./plan.ts";
+import { findChangedFiles, readCleanCommit, writeTested } from "./changed-files.ts";
+import { writeMeasured } from "./measured.ts";
+import { FIRST_STEPS, JOBS, planJobs, type Job } from "./plan.ts";
+import { printSlowestFiles } from "./profile.ts";
+import { runPlan, type Print } from "./run-plan.ts";
 
-/** Jobs that run side by side: one more than processors, because most of them wait part of the time. */
-const SIDE_BY_SIDE = availableParallelism() + 1;
-/** Lines of the output of a job that failed, around each test that failed, and at its end. */
-const LINES_BEFORE = 25;
-const LAST_LINES = 20;
+/** More than processors, because a job that keeps one busy on average waits at times. */
+const CAPACITY = availableParallelism() + 0.5;
 
-interface Report {
-  readonly name: string;
-  readonly tally: Tally;
-  readonly seconds: number;
-  readonly output: string;
+interface RunFlags {
+  readonly all?: boolean;
+  readonly profile?: boolean;
 }
 
-const started = performance.now();
-const secondsSince = (since: number): number => Math.round((performance.now() - since) / 1_000);
-
-function printStep(title: string): void {
-  console.log(`\n== ${title}`);
-}
-
-async function runJob(name: string, command: readonly string[]): Promise<Report> {
+/** Runs what the changes of the repository in `root` need, and returns the exit code. */
+export async function runCi(
+  root: string,
+  firstSteps: readonly Job[],
+  jobs: readonly Job[],
+  { all = false, profile = false }: RunFlags,
+  print: Print = console.log,
+): Promise<number> {
   const begun = performance.now();
-  const child = Bun.spawn([process.execPath, ...command], {
-    cwd: repositoryRoot,
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
+  const commit = all ? readCleanCommit(root) : null;
+  const changed = all ? { files: null, reason: "--all" } : findChangedFiles(root);
+  const plan = planJobs(root, changed, jobs);
+  print(["== what is run, and why", ...plan.reasons].join("\n"));
+  print("\n== time, processor time and result of each job when it ends");
+  const { tally, measured } = await runPlan(firstSteps, plan.jobs, {
+    root,
+    logs: join(root, "build/out/ci"),
+    seed: Date.now() % 1_000_000_000,
+    capacity: CAPACITY,
+    print,
   });
-  const decoder = new TextDecoder();
-  let output = "";
-  const collect = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
-    for await (const part of stream) output += decoder.decode(part);
-  };
-  const collected = Promise.all([collect(child.stdout), collect(child.stderr)]);
-  const code = await child.exited;
-  // A process that a suite left running may hold its output open forever.
-  await Promise.race([collected, Bun.sleep(5_000)]);
-  const report = { name, tally: tallyOf(output, code), seconds: secondsSince(begun), output };
-  printStep(`${name}: ${formatTally(report.tally)}, ${report.seconds} s, code ${code}`);
-  process.stdout.write(output);
-  return report;
+  if (profile) {
+    writeMeasured(root, measured, new Set([...firstSteps, ...jobs].map(({ name }) => name)));
+    await printSlowestFiles(root, ["test/**/*.{test,slow}.ts"], print);
+  }
+  if (tally.failed === 0 && commit !== null && readCleanCommit(root) === commit) {
+    writeTested(root, commit);
+  }
+  const seconds = Math.round((performance.now() - begun) / 1_000);
+  const processor = Object.values(measured).reduce((sum, job) => sum + job.processor, 0);
+  print(`\n== ${seconds} s, ${Math.round(processor)} s of processor time`);
+  print(formatTally(tally));
+  return tally.failed === 0 ? 0 : 1;
 }
 
-/** Each of the rows takes the next job when it has finished one. */
-async function runSideBySide(jobs: readonly Job[]): Promise<Report[]> {
-  const waiting = [...jobs];
-  const reports: Report[] = [];
-  const row = async (): Promise<void> => {
-    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
-      reports.push(await runJob(job.name, ["run", ...job.command]));
-    }
-  };
-  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, row));
-  return reports;
-}
-
-/** Steps without a summary: each must end with code 0 before anything else is run. */
-function requireStep(title: string, ...command: string[]): void {
-  printStep(title);
-  const { exitCode } = Bun.spawnSync([process.execPath, ...command], {
-    cwd: repositoryRoot,
-    stdio: ["ignore", "inherit", "inherit"],
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: { all: { type: "boolean" }, profile: { type: "boolean" } },
   });
-  if (exitCode !== 0) process.exit(1);
+  superviseProcesses();
+  await endWith(await runCi(repositoryRoot, FIRST_STEPS, JOBS, values));
 }
-
-/** The lines around each test that failed; without one, the last lines. */
-function failureLines(output: string): string[] {
-  const lines = output.split("\n");
-  const found = lines.flatMap((line, at) => (/^(?:\(fail\)|FAILED)/.test(line) ? [at] : []));
-  if (found.length === 0) return lines.slice(-LAST_LINES);
-  const around = (at: number): string[] => lines.slice(Math.max(0, at - LINES_BEFORE), at + 1);
-  return found.flatMap(around).map((line) => line.slice(0, 2_000));
-}
-
-const plan = process.argv.includes("--all")
-  ? planJobs({ files: null, reason: "--all" })
-  : planJobs(findChangedFiles(repositoryRoot, process.env["CI_BASE"] ?? null));
-const printPlan = (): void => {
-  printStep("what is run, and why");
-  for (const reason of plan.reasons) console.log(reason);
-};
-
-printPlan();
-requireStep("format, types, lint, dead code", "run", "tidy");
-requireStep("the executable", "run", "build");
-requireStep("the demo's lines, pasted into a shell", "test/binary/paste-demo.ts");
-const reports = [await runJob("tests", ["run", "test"]), ...(await runSideBySide(plan.jobs))];
-
-const failed = reports.filter(({ tally }) => tally.failed > 0);
-if (failed.length > 0) {
-  printStep("what failed");
-  for (const { name, output } of failed)
-    console.log([`${name}:`, ...failureLines(output)].join("\n"));
-}
-printPlan();
-printStep(`${secondsSince(started)} s in all`);
-for (const { name, seconds, tally } of reports) {
-  console.log(`${String(seconds).padStart(5)} s  ${name}: ${formatTally(tally)}`);
-}
-const total = reports.map(({ tally }) => tally).reduce(addTallies, EMPTY_TALLY);
-console.log(`\n${formatTally(total)}`);
-process.exit(total.failed === 0 ? 0 : 1);

@@ -23,10 +23,11 @@ const DETECTION_SEED = 1;
 
 /**
  * Different in every run, unless SEED is set or a planted bug is searched; set SEED to reproduce a
- * failure.
+ * failure. `.ci/run` chooses one seed for all suites, in RUN_SEED, and runs a failed one with it again.
  */
 export const seed = Number(
-  process.env["SEED"] ?? (isDetectionRun ? DETECTION_SEED : Date.now() % 1_000_000_000),
+  process.env["SEED"] ??
+    (isDetectionRun ? DETECTION_SEED : (process.env["RUN_SEED"] ?? Date.now() % 1_000_000_000)),
 );
 
 const cleanups: (() => void)[] = [];

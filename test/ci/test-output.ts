@@ -1,0 +1,37 @@
+// What `bun test` printed about each test file.
+
+/** The line with which `bun test` begins the output of a file. */
+const HEADING = /^(\S+\.(?:test|slow|suite)\.[jt]sx?):$/;
+/** A test, an error outside of tests, or a file that could not be run to its end. */
+const FAILURE = /^\(fail\) |^# Unhandled error|^✗ /;
+
+export interface FailedFile {
+  readonly path: string;
+  /** How many failures are printed. */
+  readonly failures: number;
+  /** What was printed while the file ran, without the tests that passed. */
+  readonly output: string;
+}
+
+/** The files with a failure, each once. */
+export function findFailedFiles(output: string): FailedFile[] {
+  const sections = new Map<string, string[]>();
+  let current: string[] = [];
+  for (const line of output.split("\n")) {
+    const path = HEADING.exec(line)?.[1] ?? /^✗ (\S+) \(/.exec(line)?.[1];
+    if (path !== undefined) {
+      current = sections.get(path) ?? [];
+      sections.set(path, current);
+    }
+    if (/^ \d+ pass$/.test(line)) current = [];
+    if (!HEADING.test(line) && !line.startsWith("(pass) ")) current.push(line);
+  }
+  return [...sections].flatMap(([path, lines]) => {
+    const failures = lines.filter((line) => FAILURE.test(line)).length;
+    return failures === 0 ? [] : [{ path, failures, output: lines.join("\n").trim() }];
+  });
+}
+
+/** The tests that were not run, with the reason in the title. */
+export const findSkippedTests = (output: string): string[] =>
+  output.split("\n").filter((line) => line.startsWith("(skip) "));
