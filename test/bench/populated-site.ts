@@ -14,6 +14,7 @@ import {
 } from "../../src/domain/evolve/mutable-state.ts";
 import { consumptionTerms } from "../support/scenario.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
+import { makeContact } from "../support/contact.ts";
 
 export const PRODUCT = "cad";
 /** Its only slot is in use. */
@@ -32,15 +33,14 @@ const TIMEOUT_MINUTES = 7 * 24 * 60;
 export const contactOf = (index: number) => ({
   hostname: `workstation-${index}.engineering`,
   ip: `10.${(index >> 16) & 255}.${(index >> 8) & 255}.${index & 255}`,
-  info: "",
 });
 
 export const userOf = (index: number): string => `user-${index}@initrode.example`;
 
 /** The heartbeat of a user, as Berth takes it. */
 export function heartbeatFields(index: number) {
-  const { hostname: os_hostname, ip: ip_local, info: user_info } = contactOf(index);
-  return { product: PRODUCT, user: userOf(index), os_hostname, ip_local, user_info };
+  const { hostname: os_hostname, ip: ip_local } = contactOf(index);
+  return { product: PRODUCT, user: userOf(index), os_hostname, ip_local, user_info: "" };
 }
 
 /** Creates a site with a license of which `registrations` users hold a slot. */
@@ -87,7 +87,10 @@ function addRegistrations(
   const end = later(registeredAt, TIMEOUT_MINUTES * MINUTE);
   for (let index = 0; index < registrations; index += 1) {
     const fields = contactOf(index);
-    const contact = { ...fields, peer: hasDistinctAddresses ? fields.ip : "127.0.0.1" };
+    const contact = makeContact({
+      ...fields,
+      peer: hasDistinctAddresses ? fields.ip : "127.0.0.1",
+    });
     const user = userOf(index);
     pool.add(newRegistration(state.nextSlot, user, registeredAt, end, contact));
     state.nextSlot += 1;

@@ -20,6 +20,7 @@ import {
 import { install, MONDAY, register, unregister } from "../support/scenario.ts";
 import type { BenchSize, PartResult } from "./bench-part.ts";
 import { atMost, formatNumber, median, type Figure } from "./goals.ts";
+import { makeContact } from "../support/contact.ts";
 
 const GROUPS = 1_000;
 const PATTERNS = 10_000;
@@ -133,12 +134,10 @@ const userOf = (index: number): string => `user-${index % 997}#${index}`;
 
 const callOf = (index: number): Command =>
   register(userOf(index), {
-    contact: {
+    contact: makeContact({
       hostname: `ws-${index % 4_000}.site.example`,
-      ip: "",
-      info: "",
       peer: `10.${index % 200}.${index % 251}.${index % 253}`,
-    },
+    }),
   });
 
 const GROUP_LIST: readonly Group[] = Array.from({ length: GROUPS }, (_, index) =>

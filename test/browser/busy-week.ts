@@ -8,6 +8,7 @@ import type { Store } from "../../src/store/store.ts";
 import { unwrap } from "../support/licensed-store.ts";
 import { consumptionTerms, terms } from "../support/scenario.ts";
 import { installNewLicense, openSiteFolder } from "../support/site-folder.ts";
+import { makeContact } from "../support/contact.ts";
 
 const USERS = [
   ["ada.lovelace", "ws-03.design", "10.20.1.13"],
@@ -66,7 +67,7 @@ function countUsersAtWork(at: Instant): number {
 /** Registers the first `count` users, and unregisters the others. */
 async function setUsersAtWork(store: Store, count: number, at: Instant): Promise<void> {
   for (const [index, [user, hostname, ip]] of USERS.entries()) {
-    const contact = { hostname, ip, info: "", peer: ip };
+    const contact = makeContact({ hostname, ip, peer: ip });
     for (const product of index < 4 ? ["CAD", "MESH"] : ["CAD"]) {
       const target = { product, licenseId: null, user };
       await (index < count
@@ -111,7 +112,12 @@ const borrowFor = (at: Instant): Borrow => ({
   product: "CAD",
   licenseId: null,
   user: "h.novak",
-  contact: { hostname: "field-laptop-4", ip: "10.20.9.14", info: "sea trial", peer: "10.20.9.14" },
+  contact: makeContact({
+    hostname: "field-laptop-4",
+    ip: "10.20.9.14",
+    info: "sea trial",
+    peer: "10.20.9.14",
+  }),
   until: later(at, 9 * 24 * HOUR),
   nonceDigest: null,
   identity: null,

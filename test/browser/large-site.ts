@@ -9,6 +9,7 @@ import { parseRules } from "../../src/rules/parse-rules.ts";
 import { unwrap } from "../support/licensed-store.ts";
 import { consumptionTerms, featureTerms, terms } from "../support/scenario.ts";
 import { installNewLicense, openSiteFolder } from "../support/site-folder.ts";
+import { makeContact } from "../support/contact.ts";
 
 interface Size {
   readonly licenses: number;
@@ -90,12 +91,12 @@ const registerUser = (number: number, product = "CAD"): Register => ({
   licenseId: null,
   user:
     number % 50 === 7 ? `firstname.lastname-${number}@subsidiary.example.com` : `user-${number}`,
-  contact: {
+  contact: makeContact({
     hostname: number % 50 === 7 ? `workstation-${number}.engineering.example.com` : `ws-${number}`,
     ip: `10.${number % 7}.${number % 250}.${number % 99}`,
     info: number % 3 === 0 ? "night shift, second floor" : "",
     peer: `10.${number % 7}.${number % 250}.1`,
-  },
+  }),
   nonceDigest: null,
   identity: null,
 });

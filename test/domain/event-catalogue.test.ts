@@ -13,6 +13,8 @@ import {
   utc,
 } from "../support/scenario.ts";
 import { nextStatement } from "../support/statements.ts";
+import { machineOf } from "../../src/domain/slots/contact.ts";
+import { makeContact } from "../support/contact.ts";
 
 const at = MONDAY;
 const slotFields = { at, license: 1, user: "ada", slot: 1 };
@@ -44,11 +46,15 @@ const SUMMARIES: readonly [Event, string][] = [
     "slot renewed, borrow leased to a device",
   ],
   [
-    { type: "ContactChanged", ...slotFields, hostname: "ws-7", ip: "", peer },
+    {
+      type: "ContactChanged",
+      ...slotFields,
+      ...machineOf(makeContact({ hostname: "ws-7", peer })),
+    },
     "slot used from ws-7",
   ],
   [
-    { type: "ContactChanged", ...slotFields, hostname: "", ip: "", peer },
+    { type: "ContactChanged", ...slotFields, ...machineOf(makeContact({ peer })) },
     "slot used from another machine",
   ],
   [{ type: "SlotReleased", ...slotFields, by: "user", peer, early: false }, "slot released"],

@@ -32,6 +32,7 @@ import {
 import { REQUEST_LIFETIME } from "./license-rules.ts";
 import { latestBorrowEnd, computeSlotEnd, isHeld, type SlotRecord } from "./records.ts";
 import type { ModelSite } from "./site.ts";
+import { makeContact } from "../support/contact.ts";
 
 /**
  * A step at an instant of the true time, which only the test knows. A clock that is ahead shows a
@@ -263,7 +264,7 @@ export class CommandGenerator {
 
   #makeContact() {
     const hostname = this.#random.pick(["desk", "laptop"]);
-    return { hostname, ip: "10.0.0.7", info: "", peer: "10.0.0.7" };
+    return makeContact({ hostname, ip: "10.0.0.7", peer: "10.0.0.7" });
   }
 
   #pickFeature(): string | null {

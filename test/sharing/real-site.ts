@@ -18,6 +18,7 @@ import { emptyAuditLogEnd, type Snapshot } from "../../src/store/state/snapshot.
 import type { ModelRecall } from "./model-use.ts";
 import { makeNewSite } from "../support/new-site.ts";
 import { contextAt } from "../support/rule-context.ts";
+import { makeContact } from "../support/contact.ts";
 
 /** A slot as the state has it. */
 export interface RealHolder {
@@ -117,5 +118,5 @@ export function nameReason(fault: Fault): string {
 export const toCommandFields = (facts: CallerFacts) => ({
   user: facts.user,
   identity: facts.login === null ? null : { login: facts.login, certificate: facts.certificate },
-  contact: { hostname: facts.host, ip: facts.address, info: "", peer: facts.address },
+  contact: makeContact({ hostname: facts.host, ip: facts.address, peer: facts.address }),
 });

@@ -13,6 +13,7 @@ import {
   openSite,
 } from "../support/licensed-store.ts";
 import { install, MONDAY, register } from "../support/scenario.ts";
+import { makeContact } from "../support/contact.ts";
 
 const CLIENTS = 50;
 const LARGE_SITE_CLIENTS = 10_000;
@@ -30,7 +31,7 @@ function contactOf(client: number, minute: number) {
   const machine = minute % 2;
   const ip = `10.${machine}.${client >> 8}.${client & 255}`;
   const info = `up ${minute} minutes, ${minute % 7} documents open`;
-  return { hostname: `workstation-${client}-${machine}`, ip, info, peer: ip };
+  return makeContact({ hostname: `workstation-${client}-${machine}`, ip, info, peer: ip });
 }
 
 const bytesIn = (folder: string, names: RegExp): number =>

@@ -18,6 +18,7 @@ import { createSteppingClock, ManualClock } from "./manual-clock.ts";
 import { MONDAY } from "./scenario.ts";
 import { SimulatedLog } from "./simulated-log.ts";
 import { copyFolder, tempFolder } from "./temp-folder.ts";
+import { makeContact } from "./contact.ts";
 
 /** The hardware of a machine with this name. */
 export const machine = (name: string): HardwareComponent[] => [
@@ -151,7 +152,7 @@ export const register = ({ operations }: OpenHost, user: string, nonce: string |
     product: "sim",
     user,
     licenseId: null,
-    contact: { hostname: "ws", ip: "10.0.0.9", info: "", peer: "10.0.0.9" },
+    contact: makeContact({ hostname: "ws", ip: "10.0.0.9", peer: "10.0.0.9" }),
     identity: null,
     nonce,
   });

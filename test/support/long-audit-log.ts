@@ -8,7 +8,7 @@ import { encodeLine, genesisHead, type ChainHead } from "../../src/store/journal
 import { emptyAuditLogEnd } from "../../src/store/state/snapshot.ts";
 import { encodeSnapshot } from "../../src/store/state/state-rows.ts";
 import { StateFile } from "../../src/store/state/state-file.ts";
-import { MONDAY } from "./scenario.ts";
+import { CONTACT, MONDAY } from "./scenario.ts";
 import { makeNewSite } from "./new-site.ts";
 
 const LINES_PER_WRITE = 20_000;
@@ -83,7 +83,7 @@ function append(
 /** A user takes or releases a slot, in turn. */
 function makeEvent(line: number, at: Instant): Event {
   const user = `user ${line % 997}`;
-  const contact = { hostname: `desk-${line % 997}`, ip: "10.0.0.7", info: "", peer: "10.0.0.7" };
+  const contact = { ...CONTACT, hostname: `desk-${line % 997}` };
   const fields = { license: 1, user, slot: line, at };
   if (line % 2 === 0) return { type: "SlotTaken", ...fields, end: at, contact };
   const peer = "10.0.0.7";

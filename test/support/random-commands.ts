@@ -9,6 +9,7 @@ import type { Contact } from "../../src/domain/slots/contact.ts";
 import type { State, TrustedVendor } from "../../src/domain/state.ts";
 import { DAY, HOUR, later, latest, MINUTE, SECOND, type Instant } from "../../src/domain/time.ts";
 import type { ChainHead } from "../../src/store/journal/journal.ts";
+import { makeContact } from "./contact.ts";
 import { AUDIT_HEAD, makeGrant, HARDWARE, HARDWARE_ID, VENDOR } from "./new-site.ts";
 import { nextStatement } from "./statements.ts";
 import { dispatch, dropPlace, movePlace, placeFacts, takePlace } from "./queue-commands.ts";
@@ -438,7 +439,7 @@ function knownProducts(random: SeededRandom, installed: Iterable<string>): reado
 const randomContact = (random: SeededRandom): Contact => {
   const hostname = random.chance(0.1) ? "other" : "desk";
   // A borrow with new info makes two lines.
-  return { hostname, ip: PEER, info: hostname === "other" ? "busy" : "", peer: PEER };
+  return makeContact({ hostname, ip: PEER, info: hostname === "other" ? "busy" : "", peer: PEER });
 };
 
 const randomIdempotencyKey = (random: SeededRandom): IdempotencyKey | null =>

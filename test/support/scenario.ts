@@ -24,6 +24,7 @@ import { HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/tim
 import { transact } from "../../src/domain/transact.ts";
 import { answerTo, makeGrant, makeNewSite, requestIdFor } from "./new-site.ts";
 import { contextAt } from "./rule-context.ts";
+import { makeContact } from "./contact.ts";
 
 /** An event with only the fields that a test checks; undefined: the field must be absent. */
 export type ExpectedEvent = {
@@ -195,7 +196,7 @@ export const minutesLater = (count: number): Instant => later(MONDAY, count * MI
 export const hoursLater = (count: number): Instant => later(MONDAY, count * HOUR);
 export const justBefore = (time: Instant): Instant => later(time, -1);
 
-export const CONTACT = { hostname: "desk", ip: "10.0.0.7", info: "", peer: "10.0.0.7" };
+export const CONTACT = makeContact({ hostname: "desk", ip: "10.0.0.7", peer: "10.0.0.7" });
 
 /** Two slots, 30 minutes, borrowing for a day with early return, no consumption. */
 export const terms = (differing: Partial<Terms> = {}): Terms => ({

@@ -12,6 +12,7 @@ import { createSteppingClock, ManualClock } from "./manual-clock.ts";
 import { consumptionTerms, featureTerms } from "./scenario.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { answerRequest, makeTrustDocument } from "./vendor.ts";
+import { makeContact } from "./contact.ts";
 
 export interface MonthOptions {
   readonly folder: string;
@@ -259,12 +260,12 @@ const numberOf = (user: string): number => (PEOPLE.indexOf(user) + 200) % 200;
 
 const peerOf = (user: string): string => `10.1.2.${numberOf(user)}`;
 
-const contactOf = (user: string) => ({
-  hostname: `workstation-${numberOf(user)}`,
-  ip: peerOf(user),
-  info: "",
-  peer: peerOf(user),
-});
+const contactOf = (user: string) =>
+  makeContact({
+    hostname: `workstation-${numberOf(user)}`,
+    ip: peerOf(user),
+    peer: peerOf(user),
+  });
 
 function expectOk<T>(
   result:

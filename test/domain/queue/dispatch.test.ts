@@ -12,6 +12,7 @@ import {
   unregisterAll,
 } from "../../support/scenario.ts";
 import { QueueSite } from "./queue-site.ts";
+import { makeContact } from "../../support/contact.ts";
 
 let site: QueueSite;
 
@@ -291,7 +292,7 @@ describe("users who are blocked by a cap of the settings", () => {
     site.run(renew(1, 3, { slots: 9 }));
     site.queue("cid");
     expect(site.serve()).toEqual([]);
-    site.run(register("ada", { contact: { hostname: "", ip: "", info: "", peer: "10.0.0.8" } }));
+    site.run(register("ada", { contact: makeContact({ peer: "10.0.0.8" }) }));
     expect(site.serve()).toEqual(["cid"]);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { isAudited } from "../../../src/domain/event-catalogue.ts";
 import type { Event } from "../../../src/domain/event.ts";
-import type { Contact } from "../../../src/domain/slots/contact.ts";
+import { machineOf, type Contact } from "../../../src/domain/slots/contact.ts";
 import type { State } from "../../../src/domain/state.ts";
 import { later, MINUTE, type Instant } from "../../../src/domain/time.ts";
 import { transact } from "../../../src/domain/transact.ts";
@@ -19,8 +19,14 @@ import {
   slotTaken,
 } from "../../support/scenario.ts";
 import { contextAt } from "../../support/rule-context.ts";
+import { makeContact } from "../../support/contact.ts";
 
-const LAPTOP: Contact = { hostname: "laptop", ip: "10.0.0.8", info: "docked", peer: "10.0.0.8" };
+const LAPTOP = makeContact({
+  hostname: "laptop",
+  ip: "10.0.0.8",
+  info: "docked",
+  peer: "10.0.0.8",
+});
 const DESKTOP = CONTACT;
 
 /** With a timeout of three days, so that the slot outlasts each test. */
@@ -44,10 +50,9 @@ describe("a heartbeat from another machine", () => {
   test("is audited on a line of its own, without user_info", () => {
     const state = replayEvents(withSlot.events);
     const fields = { at: minutesLater(1), license: 1, user: "ada" };
-    const { hostname, ip, peer } = LAPTOP;
     expect(heartbeat(state, LAPTOP, minutesLater(1))).toEqual([
       {
-        events: [{ type: "ContactChanged", ...fields, slot: 1, hostname, ip, peer }],
+        events: [{ type: "ContactChanged", ...fields, slot: 1, ...machineOf(LAPTOP) }],
         isAudited: true,
       },
       {

@@ -9,6 +9,7 @@ import {
   type Contact,
 } from "../../../src/domain/slots/contact.ts";
 import { CONTACT } from "../../support/scenario.ts";
+import { makeContact } from "../../support/contact.ts";
 
 const NAMES = Object.keys(CONTACT_FIELDS) as (keyof Contact)[];
 
@@ -33,7 +34,7 @@ describe.each(NAMES)("%s of a contact", (name) => {
 });
 
 test("fingerprintPartsOf has the values and the order of stored keys", () => {
-  const contact = { hostname: "h", ip: "i", info: "", peer: "p" };
+  const contact = makeContact({ hostname: "h", ip: "i", peer: "p" });
   expect(fingerprintPartsOf(contact)).toEqual(["h", "i", ""]);
 });
 
@@ -42,6 +43,6 @@ test("sentFieldsOf leaves out what was not recorded", () => {
 });
 
 test("completeContact fills in what an older version did not record", () => {
-  expect(completeContact({ hostname: "h" })).toEqual({ hostname: "h", ip: "", info: "", peer: "" });
+  expect(completeContact({ hostname: "h" })).toEqual(makeContact({ hostname: "h" }));
   expect(completeContact(CONTACT)).toEqual(CONTACT);
 });

@@ -22,6 +22,7 @@ import {
   unregister,
 } from "../../support/scenario.ts";
 import { contextAt } from "../../support/rule-context.ts";
+import { makeContact } from "../../support/contact.ts";
 
 interface CappedSite {
   readonly state: State;
@@ -43,7 +44,7 @@ function runCommand(site: CappedSite, command: Command, at: Instant = MONDAY): s
 }
 
 const registerFrom = (user: string, product: string, peer: string): Command =>
-  register(user, { product, contact: { hostname: "", ip: "", info: "", peer } });
+  register(user, { product, contact: makeContact({ peer }) });
 
 test("perUser limits the slots of one user over all licenses", () => {
   const site = makeCappedSite({ perUser: 2 });

@@ -16,6 +16,7 @@ import { makeTempFolder, chooseSize } from "../../support/suite-harness.ts";
 import { expectPromise } from "../shared/promises.ts";
 import { measureFolder, DaySite, type FolderSize } from "./day-site.ts";
 import { ManualTime } from "./manual-time.ts";
+import { makeContact } from "../../support/contact.ts";
 
 const CLIENTS = 10_000;
 const PRODUCT = "cad";
@@ -286,7 +287,7 @@ function contactOf(client: number, round: number) {
   const machine = round % 2;
   const ip = `10.${machine}.${client >> 8}.${client & 255}`;
   const info = `up ${round} minutes, ${round % 7} documents open`;
-  return { hostname: `workstation-${client}-${machine}`, ip, info, peer: ip };
+  return makeContact({ hostname: `workstation-${client}-${machine}`, ip, info, peer: ip });
 }
 
 const holder = { product: PRODUCT, user: userName(0), licenseId: null, peer: "10.0.0.1" };

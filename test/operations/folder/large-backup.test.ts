@@ -17,13 +17,13 @@ import {
   openAndCloseFolder,
   readState,
 } from "../../support/licensed-store.ts";
-import { register, unregister } from "../../support/scenario.ts";
+import { CONTACT, register, unregister } from "../../support/scenario.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
 test("backup and restore keep files that are larger than one read", async () => {
   const { folder, store } = await openSiteWithKey();
   const info = "x".repeat(60_001);
-  const contact = { hostname: "desk", ip: "10.0.0.7", info, peer: "10.0.0.7" };
+  const contact = { ...CONTACT, info };
   const users = Array.from({ length: 40 }, (_, user) => `user ${user}`);
   const registrations = users.map((user) => register(user, { contact }));
   await transactInOneBatch(store, ...registrations);

@@ -27,6 +27,7 @@ import {
 } from "../../support/licensed-store.ts";
 import { consume, MONDAY, register, unregister, utc } from "../../support/scenario.ts";
 import { contentsOf, copyFolder, tempFolder } from "../../support/temp-folder.ts";
+import { makeContact } from "../../support/contact.ts";
 
 /** As `openSiteWithHistory`, with one more line, so that the journal has two batches. */
 async function prepareKilledSite(): Promise<string> {
@@ -203,7 +204,7 @@ describe("verify of an undamaged folder", () => {
   test("reads an audit file that is larger than one read", async () => {
     const { folder, store } = await openSiteWithKey();
     for (let part = 0; part < 60; part += 1) {
-      const contact = { hostname: "", ip: "", info: "x".repeat(50_000 + part), peer: "" };
+      const contact = makeContact({ info: "x".repeat(50_000 + part) });
       await transactOrThrow(store, register(`user-${part}`, { contact }));
       await transactOrThrow(store, unregister(`user-${part}`));
     }

@@ -8,13 +8,7 @@ import { applyRules, group, named, poolRules, reserve, ruleSet } from "../../sup
 import { MONDAY, terms } from "../../support/scenario.ts";
 import { installNewLicense, openSiteFolder } from "../../support/site-folder.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
-
-const contactOf = (user: string) => ({
-  hostname: `ws-${user}`,
-  ip: "",
-  info: "",
-  peer: "10.0.0.1",
-});
+import { makeContact } from "../../support/contact.ts";
 
 async function openSite(slots: number) {
   const clock = { now: MONDAY };
@@ -28,7 +22,7 @@ async function openSite(slots: number) {
     product: "cad",
     user,
     licenseId: null,
-    contact: contactOf(user),
+    contact: makeContact({ hostname: `ws-${user}`, peer: "10.0.0.1" }),
     identity: null,
     nonce: null,
   });

@@ -1,0 +1,10 @@
+import type { Contact } from "../../src/domain/slots/contact.ts";
+
+/** The contact of a registration: the given fields, and empty ones. */
+export const makeContact = (given: Partial<Contact>): Contact => ({
+  hostname: "",
+  ip: "",
+  info: "",
+  peer: "",
+  ...given,
+});
