@@ -1,5 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { expectOk, expectRefusedUnchanged, openAppliance } from "../support/appliance.ts";
+import {
+  expectOk,
+  expectRefusedUnchanged,
+  openAppliance,
+  openSharedAppliance,
+} from "../support/appliance.ts";
+
+/** For refusals only. */
+const sharedSite = openSharedAppliance();
 
 const codePointOf = (char: string): string =>
   `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
@@ -19,14 +27,14 @@ const LINE_CHARACTERS = withCodePoints("\t\n\r");
 
 describe.each([...INVISIBLE, ...LINE_CHARACTERS])("the character %s", (_code, char) => {
   test("is refused at the start, inside and at the end of a user name", async () => {
-    const site = await openAppliance();
+    const site = sharedSite();
     for (const user of [`${char}ada`, `a${char}da`, `ada${char}`]) {
       await expectRefusedUnchanged(site, 400, "invalid_characters", () => site.register({ user }));
     }
   });
 
   test("is refused in every field that holds a name", async () => {
-    const site = await openAppliance();
+    const site = sharedSite();
     const calls: Record<string, readonly string[]> = {
       borrow: ["product", "user", "os_hostname", "ip_local"],
       add_feature_consumption: ["product", "feature", "user"],
@@ -47,7 +55,7 @@ describe.each([...INVISIBLE, ...LINE_CHARACTERS])("the character %s", (_code, ch
 });
 
 test.each(INVISIBLE)("the character %s is refused in user_info", async (_code, char) => {
-  const site = await openAppliance();
+  const site = sharedSite();
   const message = await expectRefusedUnchanged(site, 400, "invalid_characters", () =>
     site.register({ user: "ada", user_info: `two\n${char}lines` }),
   );

@@ -4,6 +4,7 @@ import {
   expectOk,
   expectRefusal,
   openAppliance,
+  openSharedAppliance,
   type RequestHeaders,
 } from "../support/appliance.ts";
 
@@ -42,8 +43,10 @@ const SAME_SITE: readonly RequestHeaders[] = [
   { referer: `http://${HOST}/` },
 ];
 
+const sharedSite = openSharedAppliance();
+
 test.each(FOREIGN)("a request from another site's page is refused: %j", async (headers) => {
-  const site = await openAppliance();
+  const site = sharedSite();
   const written = site.lastSeq();
   expectRefusal(await site.register({ user: "ada" }, headers), 403, "cross_site");
   expectRefusal(await site.get("/api/v4/license", headers), 403, "cross_site");
@@ -57,7 +60,7 @@ test.each(FOREIGN)("a request from another site's page is refused: %j", async (h
 test.each(["http://evil.example/", `http://${HOST}.evil.example/`])(
   "a link on %s may lead to the page, and to no other path",
   async (referer) => {
-    const site = await openAppliance();
+    const site = sharedSite();
     const written = site.lastSeq();
     for (const path of ["license", "unregister/all", "check_license_feature"]) {
       expectRefusal(await site.get(`/api/v4/${path}`, { referer }), 403, "cross_site");
@@ -109,7 +112,7 @@ describe.each(BROWSERS)("a browser without Origin, Referer and Sec-Fetch headers
   });
 
   test("is refused with 421 under a foreign host name", async () => {
-    const site = await openAppliance();
+    const site = sharedSite();
     const rebound = { ...browserOnly, host: "evil.example", referer: "http://evil.example/" };
     expectRefusal(await site.get("/api/v4/license", rebound), 421, "wrong_host");
     expectRefusal(await site.get("/", rebound), 421, "wrong_host");
@@ -131,13 +134,13 @@ describe("a browser navigation", () => {
   const SITES = ["none", "same-origin", "same-site", "cross-site"];
 
   test.each(SITES)("to the page is accepted with Sec-Fetch-Site %s", async (from) => {
-    const site = await openAppliance();
+    const site = sharedSite();
     const headers = { "sec-fetch-mode": "navigate", "sec-fetch-site": from };
     expectOk(await site.get("/", headers));
   });
 
   test.each(SITES)("to any other path is refused with Sec-Fetch-Site %s", async (from) => {
-    const site = await openAppliance();
+    const site = sharedSite();
     const headers = { "sec-fetch-mode": "navigate", "sec-fetch-site": from };
     for (const path of ["license", "health", "openapi.json", "unregister/all"]) {
       expectRefusal(await site.get(`/api/v4/${path}`, headers), 403, "cross_site");
@@ -147,7 +150,7 @@ describe("a browser navigation", () => {
   });
 
   test("to any other path is refused without Sec-Fetch-Site", async () => {
-    const site = await openAppliance();
+    const site = sharedSite();
     const headers = { "sec-fetch-mode": "navigate" };
     expectRefusal(await site.get("/api/v4/unregister/all", headers), 403, "cross_site");
     expectOk(await site.get("/", headers));

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DOCUMENT_KINDS, type DocumentKind } from "../../src/license/document-kinds.ts";
 import { describeDocumentKind } from "../../src/license/document-kinds.ts";
-import { expectRefusedUnchanged, openAppliance } from "../support/appliance.ts";
+import { expectRefusedUnchanged, openSharedAppliance } from "../support/appliance.ts";
 
 const readDocument = (kind: DocumentKind): string =>
   readFileSync(
@@ -32,9 +32,11 @@ const ROUTES: readonly [string, DocumentKind, (document: string) => object][] = 
   ],
 ];
 
+const sharedSite = openSharedAppliance();
+
 describe.each(ROUTES)("POST %s", (route, acceptedKind, makeBody) => {
   const refusalOf = async (document: string): Promise<string> => {
-    const site = await openAppliance();
+    const site = sharedSite();
     return expectRefusedUnchanged(site, 400, "invalid_license_file", () =>
       site.post(route, { ...makeBody(document) }),
     );

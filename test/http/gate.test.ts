@@ -3,6 +3,7 @@ import {
   expectOk,
   expectRefusal,
   openAppliance,
+  openSharedAppliance,
   type ApiResponse,
   type Appliance,
   type RequestHeaders,
@@ -31,6 +32,8 @@ async function send(
   return site.get(path, headers);
 }
 
+const sharedSite = openSharedAppliance();
+
 describe("the gate by the address of the peer", () => {
   test.each<[string | null, Verdict, Verdict]>([
     ["127.0.0.1", "ok", "ok"],
@@ -56,7 +59,7 @@ describe("the gate by the address of the peer", () => {
     ["", "forbidden", "forbidden"],
     [null, "forbidden", "forbidden"],
   ])("answers %j: applications %s, administration %s", async (peer, client, admin) => {
-    const site = await openAppliance();
+    const site = sharedSite();
     expectVerdict(await send(site, CLIENT, {}, peer), client);
     expectVerdict(await send(site, PAGE, {}, peer), client);
     expectVerdict(await send(site, ADMIN, {}, peer), admin);
@@ -89,7 +92,7 @@ describe("the gate behind a proxy", () => {
   ];
 
   test.each(HEADERS)("treats loopback with the header %s as another machine", async (name) => {
-    const site = await openAppliance();
+    const site = sharedSite();
     for (const value of ["127.0.0.1", "for=127.0.0.1", ""]) {
       expectVerdict(await send(site, ADMIN, { [name]: value }), "unauthorized");
       expectVerdict(await send(site, CLIENT, { [name]: value }), "ok");
@@ -97,7 +100,7 @@ describe("the gate behind a proxy", () => {
   });
 
   test.each(HEADERS)("does not trust the address in the header %s", async (name) => {
-    const site = await openAppliance();
+    const site = sharedSite();
     expectVerdict(await send(site, CLIENT, { [name]: "127.0.0.1" }, "203.0.113.9"), "forbidden");
     expectVerdict(await send(site, ADMIN, { [name]: "127.0.0.1" }, "10.0.0.1"), "unauthorized");
   });
@@ -112,7 +115,7 @@ test.each([
   "Bearer a, Bearer b",
   `Bearer ${"x".repeat(10_000)}`,
 ])("a network peer gets no administration while no credential is set up: %.40s", async (value) => {
-  const site = await openAppliance();
+  const site = sharedSite();
   expectVerdict(await send(site, ADMIN, { authorization: value }, "10.0.0.1"), "unauthorized");
   expectVerdict(await send(site, CLIENT, { authorization: value }, "10.0.0.1"), "ok");
 });
@@ -186,7 +189,7 @@ describe("the Host header", () => {
   ];
 
   test.each(OWN_NAMES)("%j is accepted as a name of the server", async (host) => {
-    const site = await openAppliance();
+    const site = sharedSite();
     for (const path of [CLIENT, ADMIN, PAGE]) {
       expectVerdict(await send(site, path, { host }), "ok");
       expectVerdict(await send(site, path, { host, "sec-fetch-site": "none" }), "ok");
@@ -197,7 +200,7 @@ describe("the Host header", () => {
   test.each(FOREIGN_NAMES)(
     "%j is accepted from applications, not from browsers or for administration",
     async (host) => {
-      const site = await openAppliance();
+      const site = sharedSite();
       expectVerdict(await send(site, CLIENT, { host }), "ok");
       expectVerdict(await send(site, CLIENT, { host, "sec-fetch-mode": "cors" }), "ok");
       expectVerdict(await send(site, ADMIN, { host }), "wrong_host");
@@ -213,7 +216,7 @@ describe("the Host header", () => {
   );
 
   test.each(MALFORMED)("%j is refused as malformed", async (host) => {
-    const site = await openAppliance();
+    const site = sharedSite();
     const headers = { host, "sec-fetch-site": "none" };
     expectVerdict(await send(site, ADMIN, { host }), "wrong_host");
     expectVerdict(await send(site, CLIENT, headers), "wrong_host");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { routes } from "../support/routes.ts";
 import type { Method } from "../../src/http/access/route-table.ts";
-import { openAppliance, type Appliance, type RefusalBody } from "../support/appliance.ts";
+import { openSharedAppliance, type RefusalBody } from "../support/appliance.ts";
 import {
   findBrokenRules,
   listOperations,
@@ -9,8 +9,14 @@ import {
   type JsonObject,
 } from "../support/openapi-rules.ts";
 
-const readDocument = async (site: Appliance): Promise<JsonObject> =>
-  (await site.get<JsonObject>("/api/v4/openapi.json"))[1];
+const sharedSite = openSharedAppliance();
+
+let cachedDocument: Promise<JsonObject> | null = null;
+
+const readDocument = (): Promise<JsonObject> =>
+  (cachedDocument ??= sharedSite()
+    .get<JsonObject>("/api/v4/openapi.json")
+    .then(([, document]) => document));
 
 interface OperationObject {
   readonly operationId: string;
@@ -39,7 +45,7 @@ const readOperations = (document: JsonObject): [string, OperationObject][] =>
   ]);
 
 test("the OpenAPI document breaks no rule", async () => {
-  expect(findBrokenRules(await readDocument(await openAppliance()))).toEqual([]);
+  expect(findBrokenRules(await readDocument())).toEqual([]);
 });
 
 describe("the OpenAPI rules detect", () => {
@@ -74,7 +80,7 @@ describe("the OpenAPI rules detect", () => {
     ["a schema name that differs in case only", '"Slot":{', '"FEATURE":{'],
     ["a schema name that is not used", '"schemas":{', '"schemas":{"Spare":{"type":"object"},'],
   ])("%s", async (_, original, planted) => {
-    const text = JSON.stringify(await readDocument(await openAppliance()));
+    const text = JSON.stringify(await readDocument());
     expect([original, text.includes(original)]).toEqual([original, true]);
     expect(findBrokenRules(JSON.parse(text.replace(original, planted)) as JsonObject)).not.toEqual(
       [],
@@ -82,7 +88,7 @@ describe("the OpenAPI rules detect", () => {
   });
 
   test("one schema under two names", async () => {
-    const document = await readDocument(await openAppliance());
+    const document = structuredClone(await readDocument());
     const { schemas } = document["components"] as { schemas: Record<string, JsonObject> };
     const [first, second] = Object.keys(schemas);
     schemas[first ?? ""] = schemas[second ?? ""] ?? {};
@@ -101,7 +107,7 @@ const CONTRACT: Readonly<Record<string, string>> = {
 };
 
 test("the OpenAPI document lists the seven contract operations first, with ids and examples", async () => {
-  const operations = readOperations(await readDocument(await openAppliance()));
+  const operations = readOperations(await readDocument());
   const contract = operations.filter(([, { tags }]) => tags.includes("contract"));
   expect(contract.map(([route, { operationId }]) => [route, operationId])).toEqual(
     Object.entries(CONTRACT),
@@ -123,7 +129,7 @@ test("the OpenAPI document gives every operation the plane and security that the
     login: [{ basic: [] }],
     admin: [{ bearer: [] }],
   };
-  for (const [route, operation] of listOperations(await readDocument(await openAppliance()))) {
+  for (const [route, operation] of listOperations(await readDocument())) {
     const [method = "", path = ""] = route.split(" ");
     const plane = routes.get(path)?.[method as Method] ?? "open";
     const { "x-plane": documentedPlane, security } = operation;
@@ -132,9 +138,9 @@ test("the OpenAPI document gives every operation the plane and security that the
 });
 
 test("the OpenAPI document marks exactly the fields as required that the server reports as missing", async () => {
-  const site = await openAppliance();
+  const site = sharedSite();
   let requiredCount = 0;
-  const document = await readDocument(site);
+  const document = await readDocument();
   for (const [route, { requestBody }] of readOperations(document)) {
     if (requestBody === undefined || route.endsWith("/unregister/all")) continue;
     const { schema } = requestBody.content["application/json"];
@@ -160,7 +166,7 @@ test("the OpenAPI document marks exactly the fields as required that the server 
 });
 
 test("every documented refusal has an example message without undefined values", async () => {
-  const document = await readDocument(await openAppliance());
+  const document = await readDocument();
   const common = {
     responses: (document["components"] as { responses: OperationObject["responses"] }).responses,
   };
@@ -184,7 +190,7 @@ test("every documented refusal has an example message without undefined values",
 });
 
 test("the OpenAPI document marks every operation with a destructive effect", async () => {
-  const operations = listOperations(await readDocument(await openAppliance()));
+  const operations = listOperations(await readDocument());
   const destructive = operations.filter(([, operation]) => "x-destructive-effect" in operation);
   const destructiveRoutes = destructive.map(([route]) => route);
   const expectedRoutes = operations
@@ -195,7 +201,7 @@ test("the OpenAPI document marks every operation with a destructive effect", asy
 });
 
 test("every reply with a license refers to the one schema License", async () => {
-  const document = await readDocument(await openAppliance());
+  const document = await readDocument();
   const successText = (route: string): string => {
     const [, operation] = listOperations(document).find(([other]) => other === route) ?? [];
     return JSON.stringify((operation as { responses: JsonObject } | undefined)?.responses["200"]);

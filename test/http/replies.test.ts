@@ -29,6 +29,7 @@ import {
   expectOk,
   expectRefusal,
   openAppliance,
+  openSharedAppliance,
   type ApiResponse,
   type RequestFields,
 } from "../support/appliance.ts";
@@ -78,10 +79,13 @@ const HOSTILE: readonly [string, (site: Appliance) => Promise<ApiResponse<unknow
   ],
 ];
 
+/** For refusals only. */
+const sharedSite = openSharedAppliance();
+
 test.each(HOSTILE)(
   "a request with %s is refused without repeating its values",
   async (_what, call) => {
-    const site = await openAppliance();
+    const site = sharedSite();
     const [response, body] = await call(site);
     const { status, code } = body as { status: number; code: string };
     expect(status).toBeWithin(400, 500);
@@ -164,7 +168,7 @@ describe("the path of a request", () => {
     "/constructor",
     "/toString",
   ])("is 404 when it differs from the route table: %s", async (path) => {
-    const site = await openAppliance();
+    const site = sharedSite();
     for (const method of ["GET", "POST", "HEAD", "OPTIONS"]) {
       expectRefusal(await site.send(method, path), 404, "not_found");
     }

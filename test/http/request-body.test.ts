@@ -6,10 +6,14 @@ import {
   expectOk,
   expectRefusedUnchanged,
   openAppliance,
+  openSharedAppliance,
   type Appliance,
   type RawRequest,
   type RequestHeaders,
 } from "../support/appliance.ts";
+
+/** For refusals only. */
+const sharedSite = openSharedAppliance();
 
 const JSON_TYPE = { "content-type": "application/json" };
 const KIB = 1024;
@@ -203,7 +207,7 @@ const isDocument = ({ headers }: RawRequest): boolean =>
 test.each(UNREADABLE)(
   "a body with %s is refused with %d %s on every route that does not accept it",
   async (_what, status, code, raw) => {
-    const site = await openAppliance();
+    const site = sharedSite();
     const exempt = isDocument(raw) ? UPLOADS : code === "too_large" ? LARGE : [];
     for (const path of POSTS.filter((route) => !exempt.includes(route))) {
       await expectRefusedUnchanged(site, status, code, () => site.send("POST", path, raw));
@@ -212,7 +216,7 @@ test.each(UNREADABLE)(
 );
 
 test("a body whose connection is closed is refused with 400, not reported as an internal error", async () => {
-  const site = await openAppliance();
+  const site = sharedSite();
   const pull = (controller: ReadableStreamDefaultController): void => {
     controller.error(new Error("the connection was closed"));
   };
@@ -255,7 +259,7 @@ describe("an empty body", () => {
   const STATEMENTS = "/api/admin/v1/statements";
 
   test.each(maintenanceRoutes)("counts as {} on %s", async (path) => {
-    const site = await openAppliance();
+    const site = sharedSite();
     await expectRefusedUnchanged(site, 409, "server_not_running", () => site.send("POST", path));
   });
 
@@ -286,7 +290,7 @@ describe("an empty body", () => {
   ]);
   const others = POSTS.filter((path) => !emptyCounts.has(path));
   test.each(others)("is refused on %s", async (path) => {
-    const site = await openAppliance();
+    const site = sharedSite();
     for (const raw of [{}, { body: "" }]) {
       await expectRefusedUnchanged(site, 415, "unsupported_media_type", () =>
         site.send("POST", path, raw),

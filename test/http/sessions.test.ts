@@ -1,10 +1,11 @@
 // Sessions of the operator's page, and what a viewer may do.
-import { describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import type { AccessReply } from "../../src/http/routes/access.ts";
 import type { StartedSessionReply } from "../../src/http/routes/sessions.ts";
 import {
   expectRefusal,
   openAppliance,
+  openSharedAppliance,
   type ApiResponse,
   type Appliance,
   type RequestHeaders,
@@ -195,11 +196,19 @@ const sendAs = (site: Appliance, route: string, token: string): Promise<ApiRespo
 };
 
 describe("a viewer", () => {
+  const sharedSite = openSharedAppliance();
+  let viewerToken = "";
+  let sessionToken = "";
+  beforeAll(async () => {
+    const { access } = sharedSite().services;
+    viewerToken = unwrap(await access.createToken("eyes", null, "test", "viewer")).token;
+    sessionToken = (await signIn(sharedSite(), viewerToken)).token;
+  });
+
   test.each([...changingRoutes])("is refused on %s, by token and by session", async (route) => {
-    const { site, viewer } = await openSite();
-    const session = await signIn(site, viewer);
+    const site = sharedSite();
     const before = site.lastSeq();
-    for (const token of [viewer, session.token]) {
+    for (const token of [viewerToken, sessionToken]) {
       const message = expectRefusal(await sendAs(site, route, token), 403, "forbidden");
       expect(message).toContain("role viewer");
     }
@@ -207,8 +216,8 @@ describe("a viewer", () => {
   });
 
   test.each(readingRoutes)("is admitted on %s", async (route) => {
-    const { site, viewer } = await openSite();
-    expect([401, 403, 421]).not.toContain((await sendAs(site, route, viewer))[0].status);
+    const [{ status }] = await sendAs(sharedSite(), route, viewerToken);
+    expect([401, 403, 421]).not.toContain(status);
   });
 
   test("cannot download the backup, which contains the appliance's key", () => {

@@ -180,7 +180,7 @@ test("an audit log is repaired, verifies and goes on after any damage and seals"
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 25 },
   );
 });
 

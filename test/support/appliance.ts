@@ -1,6 +1,6 @@
 // The HTTP application with the real operations on a real folder, called without a network. It has
 // a typed method for each API call, which returns the response and its body.
-import { expect, onTestFinished } from "bun:test";
+import { afterAll, beforeAll, expect, onTestFinished } from "bun:test";
 import { join } from "node:path";
 import type { Static } from "@sinclair/typebox";
 import type { SlotCaps } from "../../src/domain/rule-context.ts";
@@ -34,7 +34,7 @@ import { checkpointWithUsage } from "../../src/operations/usage/checkpoint-with-
 import { unwrap } from "./licensed-store.ts";
 import { createSteppingClock, ManualClock } from "./manual-clock.ts";
 import { consumptionTerms, featureTerms, MONDAY } from "./scenario.ts";
-import { tempFolder } from "./temp-folder.ts";
+import { tempFolder, type AtEnd } from "./temp-folder.ts";
 import { answerRequest, VENDOR_PRODUCTS, makeTrustDocument } from "./vendor.ts";
 import { readText } from "./status-stream.ts";
 
@@ -94,9 +94,31 @@ const MACHINE: readonly HardwareComponent[] = [
   { kind: "mac", value: "52:54:00:12:34:56" },
 ];
 
-export async function openAppliance(options: ApplianceOptions = {}): Promise<Appliance> {
+/**
+ * Opens one appliance for all tests of the file or the `describe` block that calls this. They must
+ * leave it as it was: most of them are refusals.
+ */
+export function openSharedAppliance(options: ApplianceOptions = {}): () => Appliance {
+  const cleanups: Parameters<AtEnd>[0][] = [];
+  let site: Appliance | null = null;
+  beforeAll(async () => {
+    site = await openAppliance(options, (cleanup) => cleanups.push(cleanup));
+  });
+  afterAll(async () => {
+    for (const cleanup of cleanups) await cleanup();
+  });
+  return () => site ?? expect.unreachable("the shared appliance is opened before the first test");
+}
+
+export async function openAppliance(
+  options: ApplianceOptions = {},
+  atEnd: AtEnd = onTestFinished,
+): Promise<Appliance> {
   const { licenses = { 1: CAD }, gate = {}, disk = realDisk } = options;
-  const folder = options.folder ?? join(tempFolder(), "data");
+  // Registered before the folder is, so that it stops before its folder is removed.
+  const opened: { appliance?: Appliance } = {};
+  atEnd(() => opened.appliance?.stop());
+  const folder = options.folder ?? join(tempFolder(atEnd), "data");
   const clock = { now: MONDAY };
   const { operations } = await wire({
     disk,
@@ -125,8 +147,7 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     runningServer: options.maintenance?.(folder, operations) ?? null,
   };
   const { licensing, vendorTrust } = operations;
-  const appliance = new Appliance(services, clock, folder, gate);
-  onTestFinished(() => appliance.stop());
+  const appliance = (opened.appliance = new Appliance(services, clock, folder, gate));
   const licenseEntries = Object.entries(licenses);
   const products = licenseEntries.flatMap(([, { product }]) => product ?? []);
   const vendorChanges = { products: [...new Set([...VENDOR_PRODUCTS, ...products])] };

@@ -14,10 +14,13 @@ import { join } from "node:path";
 /** In memory if possible: these tests simulate no power loss, and it makes many starts fast. */
 const ROOT = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
-/** Creates a real folder, which is removed at the end of the test. */
-export function tempFolder(): string {
+/** Registers a cleanup: for the end of the test, if nothing else is said. */
+export type AtEnd = (cleanup: () => void | Promise<void>) => void;
+
+/** Creates a real folder, which is removed at the end. */
+export function tempFolder(atEnd: AtEnd = onTestFinished): string {
   const folder = mkdtempSync(join(ROOT, "berth-test-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  atEnd(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 

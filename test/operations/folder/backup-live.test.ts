@@ -126,9 +126,9 @@ describe("backup of a folder that changes meanwhile", () => {
           expect(backedUp.state).toEqual(states.get(backedUp.seq) as StateDump);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: 80 },
     );
-    expect(changedCount).toBeGreaterThan(60);
+    expect(changedCount).toBeGreaterThan(24);
   });
 
   test("is either refused or correct when the folder changes at every read", async () => {

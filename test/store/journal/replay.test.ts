@@ -66,7 +66,7 @@ describe("snapshot", () => {
         expect(headOf(read)).toEqual(HEAD);
         expect(read.audit).toMatchObject({ file: "2026-03.jsonl", length: 9 });
       }),
-      { numRuns: 150 },
+      { numRuns: 50 },
     );
   });
 
@@ -164,7 +164,7 @@ describe("replay", () => {
           await readState(site.store),
         );
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     );
   });
 });
