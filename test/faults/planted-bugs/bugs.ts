@@ -486,7 +486,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "this.#error = messageOfError($error);",
     replace: "",
     caughtBy: ["syscalls"],
-    tests: 'in scenario "a checkpoint": every fault',
+    tests: 'in scenario "a checkpoint": faults in every call',
   },
   {
     name: "a failed folder sync after a new segment is created does not stop the store",
@@ -494,7 +494,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "throw new StorageError($fault, $error);",
     replace: "throw $error;",
     caughtBy: ["syscalls"],
-    tests: 'in scenario "a rotation": every fault',
+    tests: 'in scenario "a rotation": faults in every call',
   },
   {
     name: "a link that an interrupted checkpoint left makes the next checkpoint fail",
@@ -510,7 +510,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "containsOnlyCreated($disk, $path)",
     replace: "$disk.stat($path)?.size === 0",
     caughtBy: ["syscalls"],
-    tests: 'in scenario "the first start": every fault',
+    tests: 'in scenario "the first start": faults in every call',
   },
   {
     name: "new credentials are acknowledged before they are written",

@@ -385,7 +385,7 @@ async function hasEndedByFault(
  * leaves nothing that a kill at the same call does not leave, so reading the folder is enough.
  */
 const needsRestart = ({ tracedPart }: Scenario, mode: TraceMode): boolean =>
-  isSoak || tracedPart === "start" || typeof mode !== "object" || mode.fault === "kill";
+  isSoak || (typeof mode === "object" && (tracedPart === "start" || mode.fault === "kill"));
 
 /** The folder must contain everything that was answered and nothing else. */
 async function checkFolder({ dataFolder, possibleStates, violations }: ScenarioRun): Promise<void> {

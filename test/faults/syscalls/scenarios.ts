@@ -38,6 +38,8 @@ export interface Scenario {
   readonly stopsAtEnd: boolean;
   /** Only these faults; another scenario covers the others. */
   readonly faults?: readonly InjectedFault[];
+  /** Faults at each call in a usual run: "one", where another scenario makes the same calls. */
+  readonly faultsPerCall: "one" | "two" | "all";
   /** Whether only a few more bytes of journal fit, until the first refusal. */
   readonly hasFullDisk: boolean;
 }
@@ -189,8 +191,15 @@ const defaults = {
   steps: [],
   runsCheckpoint: false,
   stopsAtEnd: false,
+  faultsPerCall: "two",
   hasFullDisk: false,
 } as const;
+
+/** All operations write and sync the journal alike; only `setKeys` writes other files too. */
+function faultsPerCallOf(step: ScenarioStep): Scenario["faultsPerCall"] {
+  if (step === takeLastSlot) return "all";
+  return step === setKeys ? "two" : "one";
+}
 
 export function makeScenarios(prepared: PreparedSites): Scenario[] {
   const { site, withCredentials, withTornTail, withDueJournal } = prepared;
@@ -200,9 +209,24 @@ export function makeScenarios(prepared: PreparedSites): Scenario[] {
       name: step.name,
       startingSite: site,
       steps: [step],
+      faultsPerCall: faultsPerCallOf(step),
     })),
-    { ...defaults, name: "setKeys again", startingSite: withCredentials, steps: [setKeys] },
-    { ...defaults, name: "a start", startingSite: site, tracedPart: "start", steps: [heartbeat] },
+    {
+      ...defaults,
+      name: "setKeys again",
+      startingSite: withCredentials,
+      steps: [setKeys],
+      faultsPerCall: "one",
+    },
+    {
+      ...defaults,
+      name: "a start",
+      startingSite: site,
+      tracedPart: "start",
+      steps: [heartbeat],
+      // "a start after a crash" makes them too.
+      faultsPerCall: "one",
+    },
     {
       ...defaults,
       name: "a start after a crash",
@@ -249,6 +273,8 @@ export function makeScenarios(prepared: PreparedSites): Scenario[] {
       steps: [takeLastSlot],
       runsCheckpoint: true,
       stopsAtEnd: true,
+      // "the checkpoint of a stop" is killed at each of them, with a shorter journal.
+      faultsPerCall: "one",
     },
   ];
 }
