@@ -3,7 +3,6 @@
 // log is read here without code of the product.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { GENESIS, sha256 } from "../../../src/platform/crypto/hash.ts";
 import { buildBinary, serveAsSeparateMachine } from "../../support/binary.ts";
 import {
   countAnsweredBefore,
@@ -18,6 +17,13 @@ import {
   type BackupWindow,
 } from "./request-cut.ts";
 import { atEnd } from "../../support/suite-harness.ts";
+import {
+  BrokenChainError,
+  readAuditChain,
+  readAuditTexts,
+  splitLines,
+  type AuditEvent,
+} from "../shared/audit-chain.ts";
 import {
   METER_FEATURE,
   MODULE_FEATURE,
@@ -133,20 +139,6 @@ export async function judgeBackup(
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
 
-interface AuditEvent {
-  readonly type: string;
-  readonly count?: number;
-  readonly restore?: { readonly lineage: string };
-}
-
-interface AuditLine {
-  readonly seq: number;
-  readonly audit_seq?: number;
-  readonly audit_prev?: string;
-  readonly events: readonly AuditEvent[];
-  readonly sum: string;
-}
-
 const OPERATIONS: Readonly<Record<string, string>> = {
   ConsumptionAdded: "add_consumption",
   FeatureConsumptionAdded: "add_feature_consumption",
@@ -158,31 +150,37 @@ const OPERATIONS: Readonly<Record<string, string>> = {
  */
 function readAuditLog(folder: string) {
   const covered = readCoveredSeq(folder);
-  const auditFiles = readdirSync(join(folder, "history")).map((name) => join("history", name));
-  const segments = readdirSync(folder).filter((name) => name.startsWith("journal-"));
   const totals = new Map<string, number>();
-  let [lines, previousSum]: [number, string] = [0, GENESIS];
+  let lines = 0;
   let last: AuditEvent | undefined;
-  for (const name of [...auditFiles.toSorted(), ...segments.toSorted(byNumber)]) {
-    for (const text of readFileSync(join(folder, name), "utf8").split("\n").slice(0, -1)) {
-      const line = JSON.parse(text) as AuditLine;
-      const isCovered = segments.includes(name) && line.seq <= covered;
-      if (isCovered || line.audit_seq === undefined) continue;
-      const isIntact = sha256(text.slice(0, text.lastIndexOf(',"sum":'))) === line.sum;
-      if (!isIntact || line.audit_seq !== lines + 1 || line.audit_prev !== previousSum) {
-        throw new BackupViolation(
-          "auditLog",
-          `${name} should continue with line ${lines + 1} of the audit log, but has: ${text}`,
-        );
-      }
-      [lines, previousSum, last] = [lines + 1, line.sum, line.events.at(-1)];
-      for (const { type, count = 0 } of line.events) {
+  try {
+    for (const { events } of readAuditChain([
+      ...readAuditTexts(folder),
+      ...readUncoveredTexts(folder, covered),
+    ])) {
+      lines += 1;
+      last = events.at(-1);
+      for (const { type, count = 0 } of events) {
         const operation = OPERATIONS[type];
         if (operation !== undefined) totals.set(operation, (totals.get(operation) ?? 0) + count);
       }
     }
+  } catch (error) {
+    if (error instanceof BrokenChainError) throw new BackupViolation("auditLog", error.message);
+    throw error;
   }
   return { lines, last, totals };
+}
+
+/** The lines of the journal that will be lines of the audit log after the next checkpoint. */
+function* readUncoveredTexts(folder: string, covered: number) {
+  const segments = readdirSync(folder).filter((name) => name.startsWith("journal-"));
+  for (const name of segments.toSorted(byNumber)) {
+    for (const line of splitLines(readFileSync(join(folder, name)), name)) {
+      const { seq, audit_seq } = JSON.parse(line.text) as { seq: number; audit_seq?: number };
+      if (seq > covered && audit_seq !== undefined) yield line;
+    }
+  }
 }
 
 function readCoveredSeq(folder: string): number {

@@ -1,21 +1,9 @@
-// Checks the audit log as an auditor would: from its own lines only, without code of the server.
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+// Checks that the audit log of a data folder adds up to what the clients of its server expect.
 import type { Snapshot } from "../../../src/store/state/snapshot.ts";
+import { BrokenChainError, readAuditChain, readAuditTexts } from "../shared/audit-chain.ts";
 import { FLOATING_FEATURE } from "./calls.ts";
 import type { KillResults } from "./results.ts";
 import type { ExpectedState } from "./expected-state.ts";
-
-interface AuditLine {
-  readonly audit_seq: number;
-  readonly audit_prev: string;
-  readonly events: readonly {
-    readonly type: string;
-    readonly user?: string;
-    readonly feature?: string;
-    readonly count?: number;
-  }[];
-}
 
 /** The totals of all lines of the audit log. */
 interface AuditTotals {
@@ -41,23 +29,20 @@ export function readAuditLog(
     results.recordViolation("auditLog", detail);
     return null;
   };
-  for (const { line, location } of readLines(join(folder, "history"))) {
-    const [content = "", sum = ""] = line.split(/,"sum":"([0-9a-f]{64})"\}$/);
-    if (new Bun.CryptoHasher("sha256").update(content).digest("hex") !== sum) {
-      return fail(`${location}: the line does not match its checksum`);
+  try {
+    for (const { sum, events } of readAuditChain(readAuditTexts(folder))) {
+      sums.push(sum);
+      for (const { type, user = "", feature, count = 0 } of events) {
+        if (type === "ConsumptionAdded") counted.license += count;
+        if (type === "FeatureConsumptionAdded") counted.feature += count;
+        const change = SLOT_CHANGES.get(type) ?? 0;
+        const key = feature === undefined ? user : `${user}, ${feature}`;
+        if (change !== 0) slots.set(key, (slots.get(key) ?? 0) + change);
+      }
     }
-    const { audit_seq: seq, audit_prev: prev, events } = JSON.parse(line) as AuditLine;
-    if (seq !== sums.length || prev !== sums.at(-1)) {
-      return fail(`${location}: line ${seq} follows line ${sums.length - 1}`);
-    }
-    sums.push(sum);
-    for (const { type, user = "", feature, count = 0 } of events) {
-      if (type === "ConsumptionAdded") counted.license += count;
-      if (type === "FeatureConsumptionAdded") counted.feature += count;
-      const change = SLOT_CHANGES.get(type) ?? 0;
-      const key = feature === undefined ? user : `${user}, ${feature}`;
-      if (change !== 0) slots.set(key, (slots.get(key) ?? 0) + change);
-    }
+  } catch (error) {
+    if (error instanceof BrokenChainError) return fail(error.message);
+    throw error;
   }
   for (const { id, audit } of expectedState.requests) {
     const sum = sums[audit.seq];
@@ -108,21 +93,6 @@ export function checkAuditLog(
         `by the audit log ${name} has ${slotCount} slots and ${featureCount} features, ` +
           `but the expected slot is ${JSON.stringify(slot)}`,
       );
-    }
-  }
-}
-
-/** Reads the files line by line, in the order of their first lines. */
-function* readLines(
-  folder: string,
-): Generator<{ readonly line: string; readonly location: string }> {
-  const files = readdirSync(folder).map((name) => {
-    const lines = readFileSync(join(folder, name), "utf8").trimEnd().split("\n");
-    return { name, lines, first: (JSON.parse(lines[0] ?? "{}") as AuditLine).audit_seq };
-  });
-  for (const { name, lines } of files.toSorted((a, b) => a.first - b.first)) {
-    for (const [index, line] of lines.entries()) {
-      yield { line, location: `${name}, line ${index + 1}` };
     }
   }
 }

@@ -1,26 +1,12 @@
 // Checks a data folder after a power cut without a running server: the audit log up to the end that
 // the state names, and the previous checkpoint, which is kept for recovery.
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, existsSync, rmSync } from "node:fs";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { GENESIS } from "../../../src/platform/crypto/hash.ts";
-import {
-  generationName,
-  listGenerations,
-  AUDIT_FOLDER,
-  listSegments,
-} from "../../../src/store/folder/files.ts";
-import { decodeLine } from "../../../src/store/journal/journal.ts";
+import { generationName, listGenerations, listSegments } from "../../../src/store/folder/files.ts";
 import type { Snapshot } from "../../../src/store/state/snapshot.ts";
 import { StateFile } from "../../../src/store/state/state-file.ts";
-
-interface AuditLogFile {
-  readonly name: string;
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly first: number;
-}
-
-const LF = 10;
+import { readAuditChain, readAuditTexts } from "../shared/audit-chain.ts";
 
 async function readState(folder: string): Promise<Snapshot> {
   const state = await new StateFile(realDisk, folder).read();
@@ -46,35 +32,12 @@ export async function runFolderCheck(
 /** The audit log must be one chain that ends where the state says. */
 export const checkAuditLog: FolderCheck = async (folder) => {
   const { audit } = await readState(folder);
-  const files = readdirSync(join(folder, AUDIT_FOLDER)).map((name) =>
-    readAuditLogFile(folder, name),
-  );
   let [seq, sum] = [0, GENESIS];
-  for (const { name, bytes } of files.toSorted((a, b) => a.first - b.first)) {
-    if (audit.file === null) break;
-    const end = name === audit.file ? audit.length : bytes.length;
-    if (bytes.length < end) return `${name} has ${bytes.length} bytes and should have ${end}`;
-    for (let at = 0; at < end; at = bytes.indexOf(LF, at) + 1) {
-      const lineEnd = bytes.indexOf(LF, at);
-      const line = decodeLine(bytes.subarray(at, lineEnd < 0 ? end : lineEnd));
-      if (line === null) return `${name} is damaged at byte ${at}`;
-      if (line.audit_seq !== seq + 1 || line.audit_prev !== sum) {
-        return `${name} does not continue its chain at byte ${at}, after line ${seq}`;
-      }
-      [seq, sum] = [line.audit_seq, line.sum];
-    }
-    // Anything beyond this end was written by a checkpoint that did not finish.
-    if (name === audit.file) break;
-  }
+  for (const line of readAuditChain(readAuditTexts(folder, audit)))
+    [seq, sum] = [line.audit_seq, line.sum];
   if (seq === audit.seq && sum === audit.sum) return null;
   return `the audit log ends with line ${seq}, but the state says ${audit.seq}`;
 };
-
-function readAuditLogFile(folder: string, name: string): AuditLogFile {
-  const bytes = new Uint8Array(readFileSync(join(folder, AUDIT_FOLDER, name)));
-  const first = decodeLine(bytes.subarray(0, Math.max(0, bytes.indexOf(LF))));
-  return { name, bytes, first: first?.audit_seq ?? Infinity };
-}
 
 /** There must be a previous checkpoint and the whole journal since. */
 export const checkPreviousCheckpoint: FolderCheck = async (folder) => {

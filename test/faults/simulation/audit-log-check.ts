@@ -1,7 +1,8 @@
 import { join } from "node:path";
-import { GENESIS, sha256 } from "../../../src/platform/crypto/hash.ts";
+import { GENESIS } from "../../../src/platform/crypto/hash.ts";
 import type { JournalLine } from "../../../src/store/journal/journal.ts";
 import type { Snapshot } from "../../../src/store/state/snapshot.ts";
+import { BrokenChainError, readAuditChain, splitLines } from "../shared/audit-chain.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
 import { assertPromise } from "./promises.ts";
 import type { ReferenceModel } from "./reference-model.ts";
@@ -99,19 +100,10 @@ function firstAuditSeq(bytes: Uint8Array): number | null {
 
 /** Checks the chain of the whole audit log, as an auditor who knows only the line format would. */
 export function checkAuditChain(auditLog: Uint8Array): void {
-  let [seq, sum] = [0, GENESIS];
-  for (let start = 0; start < auditLog.length;) {
-    const end = auditLog.indexOf(LF, start);
-    const text = Buffer.from(auditLog.subarray(start, end)).toString("utf8");
-    const line = JSON.parse(text) as JournalLine;
-    const content = text.slice(0, text.lastIndexOf(',"sum":'));
-    const isChained = line.audit_seq === seq + 1 && line.audit_prev === sum;
-    assertPromise(
-      "audit log",
-      isChained && sha256(content) === line.sum,
-      () => `the chain of the audit log breaks at ${text}`,
-    );
-    [seq, sum] = [seq + 1, line.sum];
-    start = end + 1;
+  try {
+    for (const _line of readAuditChain(splitLines(auditLog, "the audit log"))) continue;
+  } catch (error) {
+    assertPromise("audit log", !(error instanceof BrokenChainError), () => String(error));
+    throw error;
   }
 }
