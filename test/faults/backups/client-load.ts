@@ -8,8 +8,11 @@ import { createRandom } from "../../support/suite-harness.ts";
 const PRODUCT = "cad";
 export const MODULE_FEATURE = "module";
 export const METER_FEATURE = "meter";
-/** As long as allowed: the longer the lines, the sooner the next checkpoint. */
-const LONG_INFO = ".".repeat(4_000);
+/**
+ * As long as allowed, and twice as long in the journal, where each is escaped: the longer the lines,
+ * the sooner the next checkpoint.
+ */
+const LONG_INFO = '"'.repeat(4_000);
 const HEARTBEATS_PER_REQUEST = 4;
 /** Enough for a checkpoint every second or two; without a pause the load would take all processors. */
 const PAUSE_MS = 20;

@@ -67,6 +67,7 @@ export class Interleaver {
         `${checkpointsToPass} checkpoints to end`,
         () =>
           this.#counts.stateReplacements >= stateReplacements + checkpointsToPass || hasAnyExited(),
+        Bun.sleep,
       );
       for (const { pid } of children) this.#continue(pid);
     }
@@ -79,7 +80,8 @@ export class Interleaver {
     for (;;) {
       this.#countEvents();
       const { rotations } = this.#counts;
-      await this.#waitUntil("a journal rotation", () => this.#counts.rotations > rotations);
+      const hasRotated = (): boolean => this.#counts.rotations > rotations;
+      await this.#waitUntil("a journal rotation", hasRotated, Bun.sleep);
       if (at === null) return null;
       const { stateReplacements, auditLogWrites } = this.#counts;
       let pid: number | null = null;
@@ -124,12 +126,17 @@ export class Interleaver {
     this.#counts.auditLogWrites += this.#auditLogEvents.takeEvents().length;
   }
 
-  async #waitUntil(event: string, hasHappened: () => boolean): Promise<void> {
+  /** `pause`: a step after which a process is stopped must be seen at once; others need not. */
+  async #waitUntil(
+    event: string,
+    hasHappened: () => boolean,
+    pause: (milliseconds: number) => Promise<void> = () => new Promise(setImmediate),
+  ): Promise<void> {
     const deadline = performance.now() + PATIENCE;
     for (this.#countEvents(); !hasHappened(); this.#countEvents()) {
       if (performance.now() > deadline)
         throw new BackupViolation("served", `timed out while waiting for ${event}`);
-      await new Promise(setImmediate);
+      await pause(2);
     }
   }
 }
