@@ -13,7 +13,7 @@ import { findFreePorts } from "../../support/free-ports.ts";
 import { startServer, type ServerProcess } from "../shared/server-process.ts";
 
 const PROCESSES = chooseSize(20, 100);
-const ROUNDS = chooseSize(10, 20);
+const ROUNDS = chooseSize(3, 20);
 /** How long a lock holder waits before it writes its pid, as on a busy machine; in milliseconds. */
 const PID_DELAY = 300;
 

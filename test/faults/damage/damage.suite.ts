@@ -216,17 +216,17 @@ function replacementsFor({ name }: FolderSnapshot): Record<string, FileTree> {
 }
 
 function amountsFor({ name }: FolderSnapshot): DamageAmounts {
-  const swaps = chooseSize(50, 500);
-  const pairs = chooseSize(500, 10_000);
+  const swaps = chooseSize(25, 500);
+  const pairs = chooseSize(200, 10_000);
   if (name === THOROUGH_SNAPSHOT)
     return {
-      flips: chooseSize(2_048, 16_384),
-      maxSizeCutEverywhere: 65_536,
+      flips: chooseSize(1_024, 16_384),
+      maxSizeCutEverywhere: chooseSize(8_192, 65_536),
       swaps,
       pairs,
     };
   return {
-    flips: chooseSize(256, 2_048),
+    flips: chooseSize(128, 2_048),
     maxSizeCutEverywhere: chooseSize(1_024, 65_536),
     swaps,
     pairs,

@@ -91,7 +91,7 @@ describe("a disk that is full while the journal is written", () => {
 
   test("has no file of the check for free space left, however much space there is", async () => {
     const random = createRandom(seed);
-    const randomSizes = Array.from({ length: chooseSize(200, 2_000) }, () =>
+    const randomSizes = Array.from({ length: chooseSize(60, 2_000) }, () =>
       Math.floor(random() * 300_000),
     );
     await tryEach(
@@ -117,14 +117,14 @@ describe.each(history.pendingCheckpoints.map((pending) => [pending.name, pending
   (_name, pending) => {
     test("that fills the disk changes nothing, and the next checkpoint completes", async () => {
       const { clean, state, maxGrowth } = await measureCheckpoint(pending);
-      await tryEach(sizesBelow(maxGrowth + 10, 13), (freeBytes) =>
+      await tryEach(sizesBelow(maxGrowth + 10, 41), (freeBytes) =>
         backgroundWrites.tryCheckpoint(pending, clean, state, freeBytes),
       );
     });
 
     test("that does not fit on the disk does not start", async () => {
       const { maxGrowth } = await measureCheckpoint(pending);
-      await tryEach(sizesBelow(maxGrowth, 301), (freeBytes) =>
+      await tryEach(sizesBelow(maxGrowth, 601), (freeBytes) =>
         backgroundWrites.tryRefusedCheckpoint(pending, freeBytes),
       );
     });
@@ -142,7 +142,7 @@ describe("on a full disk", () => {
   });
 
   test("a first start is completed by the next start as the same appliance", async () => {
-    await tryEach(sizesBelow(2_500, 1), backgroundWrites.tryFirstStart);
+    await tryEach(sizesBelow(2_500, 5), backgroundWrites.tryFirstStart);
   });
 
   test("a change of credentials replaces both of them or neither", async () => {
@@ -185,7 +185,7 @@ describe("the compiled binary on a full disk", () => {
     async () => {
       const rounds: RoundResult[] = [];
       const violations: string[] = [];
-      const queue = Array.from({ length: chooseSize(30, 300) }, (_, round) => round);
+      const queue = Array.from({ length: chooseSize(12, 300) }, (_, round) => round);
       await onEachDisk(async (site) => {
         for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
           const round = await site.runRound(createRandom(seed + next));

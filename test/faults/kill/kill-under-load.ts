@@ -28,6 +28,15 @@ export async function killUnderLoad(plan: KillPlan): Promise<KillResults> {
   const hasViolations = (): boolean => siteResults.some((results) => results.hasViolations);
   const countKills = (): number => siteResults.reduce((sum, { killCount }) => sum + killCount, 0);
 
+  const order = createRandom(seed);
+  let killPoints: LoadKillPoint[] = [];
+
+  /** All sites share a cycle, so that every kill point occurs however few kills there are. */
+  function nextKillPoint(): LoadKillPoint {
+    if (killPoints.length === 0) killPoints = shuffleKillPoints(plan.killsPerCycle, order);
+    return killPoints.pop() ?? "load";
+  }
+
   /** Kills the servers of one site after the other. */
   async function runSites(index: number): Promise<void> {
     for (let n = index; countKills() < kills && !hasViolations(); n += parallelSites) {
@@ -37,10 +46,8 @@ export async function killUnderLoad(plan: KillPlan): Promise<KillResults> {
       const path = join(plan.root, `site-${n}`);
       const site = new KillSite(plan.makeServers(path, index, random), random, results);
       await site.create();
-      let killPoints: LoadKillPoint[] = [];
       for (let run = 0; run < runsPerSite && countKills() < kills && !hasViolations(); run += 1) {
-        if (killPoints.length === 0) killPoints = shuffleKillPoints(plan.killsPerCycle, random);
-        await site.runAndKill(killPoints.pop() ?? "load");
+        await site.runAndKill(nextKillPoint());
         reportProgress("kills", countKills(), kills);
       }
       if (!hasViolations()) await site.runToCleanStop();

@@ -20,9 +20,9 @@ import { findFreePorts } from "../../support/free-ports.ts";
 import { startServer } from "../shared/server-process.ts";
 
 /** Kills happen at random times; with a planted bug they go on until one of them shows it. */
-const KILLS = isDetectionRun ? 3_000 : chooseSize(300, 10_000, 80);
-const FIRST_STARTS = chooseSize(20, 400, 8);
-const LATE_CHECKPOINTS = chooseSize(6, 100, 2);
+const KILLS = isDetectionRun ? 3_000 : chooseSize(150, 10_000, 60);
+const FIRST_STARTS = chooseSize(12, 400, 8);
+const LATE_CHECKPOINTS = chooseSize(4, 100, 2);
 const PARALLEL_SITES = Math.min(4, availableParallelism());
 const RUNS_PER_SITE = 160;
 

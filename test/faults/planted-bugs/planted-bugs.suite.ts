@@ -32,7 +32,6 @@ async function detectWith(bug: PlantedBug, suite: FaultSuiteName): Promise<Detec
   // One copy per suite: in a shared copy two suites would build the binary at the same time.
   const copy = makeTempFolder();
   copySources(copy, COPIED_PATHS, [bug]);
-  const started = performance.now();
   const isFirst = suite === bug.caughtBy[0] && !runsEverySuite;
   const filter = isFirst && bug.tests !== undefined ? ["-t", bug.tests] : [];
   const { SOAK: _soak, SEED: _seed, ...env } = process.env;
@@ -65,10 +64,10 @@ async function detectWith(bug: PlantedBug, suite: FaultSuiteName): Promise<Detec
   await child.exited;
   rmSync(copy, { recursive: true, force: true });
   const promise = findBrokenPromise(stderr);
-  const seconds = ((performance.now() - started) / 1_000).toFixed(1);
+  const seconds = (Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6).toFixed(1);
   const isSkipped = promise === null && /^ [1-9]\d* skip$/m.test(stderr);
   const outcome = promise ?? (isSkipped ? "skipped on this machine" : "not detected");
-  console.log(`${suite}, ${seconds} s: ${bug.name}: ${outcome}`);
+  console.log(`${suite}, ${seconds} s of processor time: ${bug.name}: ${outcome}`);
   const output = `${(await stdoutRead).slice(-1_500)}${stderr.slice(-3_000)}`;
   return { isCaught: promise !== null, isSkipped, output };
 }

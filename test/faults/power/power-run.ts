@@ -35,12 +35,12 @@ export interface PowerResult {
 }
 
 /** With a planted bug the cuts go on until one of them shows it. */
-const CUTS = isDetectionRun ? 600 : chooseSize(60, 2_000);
+const CUTS = isDetectionRun ? 600 : chooseSize(40, 2_000);
 const COMMIT_SECONDS = [1, 5, 60];
 
 /** Number of cuts on one file system, before a new one is made. */
-const CUTS_PER_SITE = 10;
-const FIRST_STARTS = 4;
+const CUTS_PER_SITE = chooseSize(6, 10);
+const FIRST_STARTS = chooseSize(3, 4);
 
 /** The highest number of writes or flushes before a cut. */
 const CUT_RANGE = { load: 60, stop: 24, start: 8, firstStart: 44, checkpoint: 30 };

@@ -21,14 +21,14 @@ import { makeContact } from "../../support/contact.ts";
 const CLIENTS = 10_000;
 const PRODUCT = "cad";
 /** How long each client renews every minute; for the rest of the day it renews less often. */
-const EVERY_MINUTE_FOR = chooseSize(HOUR, DAY);
-const SLOW_INTERVAL = chooseSize(HOUR, 30 * MINUTE);
+const EVERY_MINUTE_FOR = chooseSize(15 * MINUTE, DAY);
+const SLOW_INTERVAL = chooseSize(4 * HOUR, 30 * MINUTE);
 const MAX_BYTES = 50_000_000;
 /** Kinds of refused calls, in turns. */
 const KINDS = 5;
 /** Calls of each user who gets no slot. */
 const ATTEMPTS = 2;
-const REFUSED_CALLS = chooseSize(20_000, 100_000);
+const REFUSED_CALLS = chooseSize(10_000, 100_000);
 
 /** The previous checkpoint is kept, and the journal since then. */
 const EXPECTED_FILES = "2 generations of the state, 2 segments of the journal";
@@ -40,7 +40,7 @@ const time = new ManualTime();
 
 async function makeSite(slots: number): Promise<DaySite> {
   const folder = makeTempFolder();
-  await makeLicensedSite(folder, { product: PRODUCT, slots, timeoutMinutes: 120 });
+  await makeLicensedSite(folder, { product: PRODUCT, slots, timeoutMinutes: 5 * 60 });
   return new DaySite(folder, time);
 }
 
