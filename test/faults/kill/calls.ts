@@ -19,8 +19,10 @@ export interface ServerRun {
   onAnswer(): void;
   /** Called at the instant a read has shown a change that is not answered yet. */
   onEarlyRead(): void;
-  /** Called when the host of a pair may no longer answer; null: the server serves alone. */
+  /** Called when the server may no longer answer, and refuses with 503; null: that never happens. */
   onTermEnd: (() => void) | null;
+  /** Ends the calls that wait for a server that is gone. */
+  readonly signal?: AbortSignal;
 }
 
 export interface CallAnswer {
@@ -40,6 +42,7 @@ export async function callServer(
     const response = await fetch(`${run.url}${path}`, {
       method: body === null ? "GET" : "POST",
       ...(body !== null && { body: JSON.stringify(body) }),
+      ...(run.signal !== undefined && { signal: run.signal }),
       headers: {
         ...(body !== null && { "content-type": "application/json" }),
         ...(key !== null && { "idempotency-key": key }),

@@ -2,24 +2,15 @@
 // and killed; the expected state is carried from run to run.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { consumptionTerms, featureTerms } from "../../support/scenario.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { isEventuallyTrue } from "../../support/wait-until.ts";
-import { COUNTING_FEATURE, FLOATING_FEATURE, PRODUCT, type ServerRun } from "./calls.ts";
-import { KillClient } from "./client.ts";
+import type { ServerRun } from "./calls.ts";
 import { checkState } from "./state-check.ts";
 import type { KillServers } from "./kill-servers.ts";
 import type { KillPoint, KillResults } from "./results.ts";
-import { ExpectedState } from "./expected-state.ts";
-import { readRepeatedly, reconcileAfterRestart } from "./readers.ts";
+import { LOAD_TERMS, SiteLoad } from "./site-load.ts";
 import { checkAuditLog, readAuditLog } from "./audit-log-check.ts";
 import type { ServerProcess } from "../shared/server-process.ts";
-
-const CLIENTS = 12;
-const USERS_PER_CLIENT = 4;
-/** Fewer slots than users, so that some calls are refused. */
-const SLOTS = 40;
-const FEATURE_SLOTS = 20;
 
 /** How long a load lasts at most, in milliseconds. */
 const MAX_LOAD_MS = 60;
@@ -36,8 +27,7 @@ export class KillSite {
   readonly #random: () => number;
   readonly #results: KillResults;
   readonly #baseContext: string;
-  readonly #clients: readonly KillClient[];
-  readonly #expectedState: ExpectedState;
+  readonly #load: SiteLoad;
   /** Running averages of the time to start and to stop on this machine, in milliseconds. */
   #startMs = 60;
   #stopMs = 150;
@@ -49,31 +39,11 @@ export class KillSite {
     this.#random = random;
     this.#results = results;
     this.#baseContext = results.context;
-    const getExpectedState = (): ExpectedState => this.#expectedState;
-    this.#clients = Array.from(
-      { length: CLIENTS },
-      (_, index) => new KillClient(index, USERS_PER_CLIENT, getExpectedState, results, random),
-    );
-    this.#expectedState = new ExpectedState(this.#clients.flatMap(({ users }) => users));
+    this.#load = new SiteLoad(results, random);
   }
 
-  /**
-   * Creates a licensed site for all the calls; nothing in its license expires while the suite runs.
-   */
   async create(): Promise<void> {
-    await this.#servers.create({
-      product: PRODUCT,
-      slots: SLOTS,
-      timeoutMinutes: 24 * 60,
-      borrowHours: 1_000,
-      consumption: consumptionTerms({ max: null }),
-      features: [
-        featureTerms(FLOATING_FEATURE, {
-          floating: { slots: FEATURE_SLOTS, timeoutMinutes: 24 * 60 },
-        }),
-        featureTerms(COUNTING_FEATURE, { consumption: consumptionTerms({ max: null }) }),
-      ],
-    });
+    await this.#servers.create(LOAD_TERMS);
   }
 
   /** Runs a server and kills it at this kill point. */
@@ -107,7 +77,7 @@ export class KillSite {
         resolveKilled();
       };
     }
-    const load = this.#load(run);
+    const load = this.#load.send(run);
     if (killPoint === "load") {
       await Promise.all([
         Bun.sleep(this.#random() * MAX_LOAD_MS),
@@ -143,7 +113,7 @@ export class KillSite {
     const server = this.#servers.start(true);
     const run = await this.#awaitReady(server, false);
     if (run === null) return;
-    const load = this.#load(run);
+    const load = this.#load.send(run);
     await Bun.sleep(MAX_LOAD_MS);
     run.isOver = true;
     await load;
@@ -159,8 +129,8 @@ export class KillSite {
     this.#results.counts.cleanStops += 1;
     const copies = await this.#servers.stopOthers?.(this.#results);
     for (const folder of [server.folder, ...(copies ?? [])]) {
-      const state = checkState(folder, this.#expectedState, this.#results);
-      checkAuditLog(folder, state, this.#expectedState, this.#results);
+      const state = checkState(folder, this.#load.expectedState, this.#results);
+      checkAuditLog(folder, state, this.#load.expectedState, this.#results);
     }
   }
 
@@ -196,24 +166,12 @@ export class KillSite {
       onEarlyRead() {},
       onTermEnd: this.#servers.canLoseTerm ? () => {} : null,
     };
-    const isReconciled = await reconcileAfterRestart(
-      run,
-      this.#expectedState,
-      this.#results,
-      (which, counted) => {
-        for (const client of this.#clients) client.reconcileCount(which, counted);
-      },
-    );
+    const isReconciled = await this.#load.reconcile(run);
     if (isReconciled || !this.#servers.canLoseTerm) return run;
     this.#results.counts.endedTerms += 1;
     server.kill("group");
     await server.exited;
     return null;
-  }
-
-  async #load(run: ServerRun): Promise<void> {
-    const clients = this.#clients.map((client) => client.run(run));
-    await Promise.all([...clients, readRepeatedly(run, this.#expectedState, this.#results)]);
   }
 
   #kill(run: ServerRun, server: ServerProcess, target: "server" | "group"): void {
@@ -261,8 +219,8 @@ export class KillSite {
         `the server exited with code ${code}: ${stderr}`,
       );
     this.#results.counts.cleanStops += 1;
-    checkState(server.folder, this.#expectedState, this.#results);
-    readAuditLog(server.folder, this.#expectedState, this.#results);
+    checkState(server.folder, this.#load.expectedState, this.#results);
+    readAuditLog(server.folder, this.#load.expectedState, this.#results);
   }
 }
 

@@ -1,6 +1,6 @@
 // The results of the kills: counts for every promise, and the violations.
 
-type KillPromise =
+export type KillPromise =
   | "starts"
   | "slots"
   | "counts"
@@ -103,13 +103,13 @@ export class KillResults {
 /** The promises that are tested under load; those of orphans and of a pair are tested elsewhere. */
 export const LOAD_PROMISES: Readonly<Record<Exclude<KillPromise, "orphans" | "journals">, string>> =
   {
-    slots: "no acknowledged slot, borrow or feature is lost by a kill, and none is added",
-    counts: "no consumption is lost or counted twice after a kill",
-    reads: "everything that a read had shown is there after a kill",
-    repeats: "a call repeated after a kill with the same idempotency key counts once",
+    slots: "no acknowledged slot, borrow or feature is lost, and none is added",
+    counts: "no consumption is lost or counted twice",
+    reads: "everything that a read had shown is there",
+    repeats: "a call repeated with the same idempotency key counts once",
     answers: "every answer agrees with the changes answered before it",
-    starts: "every start after a kill becomes ready",
-    requests: "no license request is lost by a kill",
+    starts: "every start becomes ready",
+    requests: "no license request is lost",
     stops: "every clean stop writes the complete state to state.json",
     auditLog: "the audit log is one chain and adds up to the consumption and slots in the state",
   };

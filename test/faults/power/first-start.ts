@@ -2,7 +2,7 @@
 // create the folder again or find everything that the server had reported.
 import { join } from "node:path";
 import type { PowerCut, PowerCutDisk, Ext4Options, LossReport } from "./power-cut-disk.ts";
-import type { PowerViolation } from "./expected-state.ts";
+import type { PowerViolation } from "./power-site.ts";
 import { copyFolder } from "./folder-checks.ts";
 import { PowerServer } from "./power-server.ts";
 

@@ -54,15 +54,6 @@ export const checkPreviousCheckpoint: FolderCheck = async (folder) => {
   return "there is no previous checkpoint";
 };
 
-/** After a clean stop the state must contain everything. */
-export const checkNothingToReplay: FolderCheck = async (folder) => {
-  const { covers } = await readState(folder);
-  const unreplayedBytes = listSegments(realDisk, folder)
-    .filter(({ number }) => number > covers.seq)
-    .reduce((sum, { path }) => sum + (realDisk.stat(path)?.size ?? 0), 0);
-  return unreplayedBytes === 0 ? null : `${unreplayedBytes} bytes of journal are not in state.json`;
-};
-
 /** Copies a data folder, to investigate a failure; sockets cannot be copied. */
 export function copyFolder(folder: string, to: string): void {
   rmSync(to, { recursive: true, force: true });

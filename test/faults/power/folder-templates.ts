@@ -3,11 +3,10 @@ import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { listSegments } from "../../../src/store/folder/files.ts";
-import { consumptionTerms } from "../../support/scenario.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
-import { PRODUCT } from "./clients.ts";
+import { PRODUCT } from "../kill/calls.ts";
+import { LOAD_TERMS } from "../kill/site-load.ts";
 import { PowerServer } from "./power-server.ts";
-import { USERS } from "./power-site.ts";
 
 const MIB = 1024 * 1024;
 
@@ -16,8 +15,7 @@ const NEARLY_FULL = 7.9 * MIB;
 const INFO_LENGTH = 4_000;
 const PARALLEL_CALLS = 16;
 
-/** One of the users that the clients use later. */
-const FILLER = "user-0";
+const FILLER = { product: PRODUCT, user: "filler" };
 
 export interface FolderTemplates {
   readonly small: string;
@@ -26,9 +24,7 @@ export interface FolderTemplates {
 
 export async function makeFolderTemplates(folder: string): Promise<FolderTemplates> {
   const [small, large] = [join(folder, "small"), join(folder, "large")];
-  const terms = { product: PRODUCT, slots: USERS, consumption: consumptionTerms({ max: null }) };
-  // No registration may time out while the suite runs.
-  await makeLicensedSite(join(small, "data"), { ...terms, timeoutMinutes: 24 * 60 });
+  await makeLicensedSite(join(small, "data"), LOAD_TERMS);
   mkdirSync(large);
   cpSync(join(small, "data"), join(large, "data"), { recursive: true });
   await fillJournal(join(large, "data"));
@@ -44,18 +40,22 @@ async function fillJournal(folder: string): Promise<void> {
     const newest = listSegments(realDisk, folder).at(-1);
     return newest === undefined ? 0 : (realDisk.stat(newest.path)?.size ?? 0);
   };
+  const post = async (operation: string, body: object): Promise<void> => {
+    const response = await fetch(`${url}/api/v4/${operation}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(await response.text());
+  };
   let callCount = 0;
   const sendHeartbeats = async (): Promise<void> => {
     while (segmentSize() < NEARLY_FULL) {
       const info = `${(callCount += 1)}${"x".repeat(INFO_LENGTH)}`;
-      const response = await fetch(`${url}/api/v4/register`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ product: PRODUCT, user: FILLER, user_info: info }),
-      });
-      if (!response.ok) throw new Error(await response.text());
+      await post("register", { ...FILLER, user_info: info });
     }
   };
   await Promise.all(Array.from({ length: PARALLEL_CALLS }, sendHeartbeats));
+  await post("unregister", FILLER);
   await server.kill();
 }

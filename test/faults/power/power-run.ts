@@ -16,8 +16,15 @@ import {
   type LossReport,
 } from "./power-cut-disk.ts";
 import { FirstStartScenario } from "./first-start.ts";
-import type { PowerViolation, PowerPromise } from "./expected-state.ts";
-import { PowerSite, USERS, type CheckpointStep, type Workload } from "./power-site.ts";
+import { KillResults } from "../kill/results.ts";
+import { CLIENTS } from "../kill/site-load.ts";
+import {
+  PowerSite,
+  type CheckpointStep,
+  type PowerPromise,
+  type PowerViolation,
+  type Workload,
+} from "./power-site.ts";
 import { makeFolderTemplates } from "./folder-templates.ts";
 import {
   createRandom,
@@ -62,7 +69,7 @@ const templates = await makeFolderTemplates(folder);
 
 const random = createRandom(seed);
 const totals = { cuts: 0, lost: 0, unflushed: 0, torn: 0, stops: 0, rotations: 0, startCuts: 0 };
-const clientTotals = { answered: 0, unanswered: 0, reads: 0, repeated: 0 };
+const siteResults: KillResults[] = [];
 const violations: { readonly promise: PowerPromise; readonly detail: string }[] = [];
 const firstStarts = new FirstStartScenario(disk, evidence);
 
@@ -86,7 +93,13 @@ const { starts, ready, keys } = firstStarts.figures;
 const result: PowerResult = {
   diskCheck,
   violations,
-  figures: JSON.stringify({ ...totals, ...clientTotals, firstStarts: starts, ready, keys }),
+  figures: JSON.stringify({
+    ...totals,
+    ...KillResults.sum(siteResults).counts,
+    firstStarts: starts,
+    ready,
+    keys,
+  }),
 };
 await Bun.write(Bun.stdout, JSON.stringify(result));
 process.exit(0);
@@ -130,7 +143,7 @@ function shouldContinue(): boolean {
 
 /** Cuts the power of one file system and data folder several times. */
 async function runLoadRound(system: Ext4Options): Promise<void> {
-  const site = new PowerSite(disk, system, evidence);
+  const site = new PowerSite(disk, system, evidence, forkRandom());
   let found = await site.startFrom(templates.small);
   recordViolations({ scenario: "start before the first cut", system }, found);
   for (let n = 0; n < CUTS_PER_SITE && shouldContinue() && found.length === 0; n += 1) {
@@ -155,11 +168,12 @@ async function runLoadRound(system: Ext4Options): Promise<void> {
 
 /** Cuts the power during the checkpoint of a server under load, whose segment is nearly full. */
 async function runRotationRound(system: Ext4Options): Promise<void> {
-  const site = new PowerSite(disk, system, evidence);
+  const site = new PowerSite(disk, system, evidence, forkRandom());
   const startViolations = await site.startFrom(templates.large);
   const cut = randomCut(CUT_RANGE.checkpoint, system);
   const step = pick<CheckpointStep>(["started", "written", "kept"]);
-  const loss = await site.cutDuringRotation(cut, randomWorkload(), step);
+  const workload = { ...randomWorkload(), usesLongTexts: true };
+  const loss = await site.cutDuringRotation(cut, workload, step);
   totals.rotations += 1;
   recordCut(`checkpoint ${step}`, system, cut, loss, [
     ...startViolations,
@@ -172,14 +186,17 @@ async function stopSite(site: PowerSite, system: Ext4Options): Promise<void> {
   recordViolations({ scenario: "stop after the last cut", system }, await site.stopAndCheck());
   totals.torn += site.figures.torn;
   totals.stops += site.figures.stops;
-  for (const name of ["answered", "unanswered", "reads", "repeated"] as const) {
-    clientTotals[name] += site.expected.figures[name];
-  }
+  siteResults.push(site.results);
+}
+
+/** A generator whose use does not change the other choices. */
+function forkRandom(): () => number {
+  return createRandom(Math.floor(random() * 2 ** 31));
 }
 
 function randomWorkload(): Workload {
-  const clients = 1 + Math.floor(random() * USERS);
-  return { clients, random: createRandom(Math.floor(random() * 2 ** 31)) };
+  // Some calls are so long that a batch fills several disk blocks.
+  return { clients: 1 + Math.floor(random() * CLIENTS), usesLongTexts: random() < 0.3 };
 }
 
 function randomCut(range: number, { hasMetadataChecksums }: Ext4Options): PowerCut {

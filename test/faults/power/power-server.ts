@@ -5,7 +5,7 @@ import { atEnd } from "../../support/suite-harness.ts";
 
 export class PowerServer {
   readonly #child: Bun.Subprocess<"ignore", "pipe", "pipe">;
-  readonly #stderrText: Promise<string>;
+  readonly stderrText: Promise<string>;
   /** Its URL when it serves; null if it ended first. */
   readonly ready: Promise<string | null>;
 
@@ -21,7 +21,7 @@ export class PowerServer {
       detached: true,
     });
     atEnd(() => this.#killGroup());
-    this.#stderrText = new Response(this.#child.stderr).text();
+    this.stderrText = new Response(this.#child.stderr).text();
     this.ready = this.#withTimeout(readAddress(this.#child.stdout));
   }
 
@@ -40,7 +40,7 @@ export class PowerServer {
   /** The exit code and the error output. */
   async describeExit(): Promise<string> {
     const code = await this.#child.exited;
-    return `exit ${code}: ${(await this.#stderrText).trim()}`;
+    return `exit ${code}: ${(await this.stderrText).trim()}`;
   }
 
   async #withTimeout<T>(result: Promise<T>): Promise<T> {

@@ -10,44 +10,55 @@ import {
   type LossReport,
 } from "./power-cut-disk.ts";
 import { BackgroundSyncer } from "./background-syncer.ts";
-import { PowerClients, ServerGoneError } from "./clients.ts";
-import { ExpectedState, type PowerViolation } from "./expected-state.ts";
+import type { ServerRun } from "../kill/calls.ts";
+import { KillResults, type KillPromise } from "../kill/results.ts";
+import { SiteLoad } from "../kill/site-load.ts";
+import { checkState } from "../kill/state-check.ts";
 import {
   checkAuditLog,
   copyFolder,
   runFolderCheck,
-  checkNothingToReplay,
   checkPreviousCheckpoint,
 } from "./folder-checks.ts";
 import { PowerServer } from "./power-server.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
-export const USERS = 24;
+/** The promises that a power cut could break. */
+export type PowerPromise = KillPromise | "first";
+
+export interface PowerViolation {
+  readonly promise: PowerPromise;
+  readonly detail: unknown;
+}
 
 /** Answers before a stop, so that its checkpoint has something to write. */
 const ANSWERS_BEFORE_STOP = 20;
 
 export interface Workload {
   readonly clients: number;
-  readonly random: () => number;
+  readonly usesLongTexts: boolean;
 }
 
 /** How far a checkpoint is: new segment opened, new state written, previous state kept. */
 export type CheckpointStep = "started" | "written" | "kept";
 
 export class PowerSite {
-  readonly expected = new ExpectedState(USERS);
-  readonly figures = { torn: 0, stops: 0 };
+  readonly results = new KillResults("");
+  readonly figures = { answered: 0, torn: 0, stops: 0 };
+  readonly #load: SiteLoad;
   readonly #disk: PowerCutDisk;
   readonly #system: Ext4Options;
   readonly #evidence: string;
   readonly #folder: string;
   #server: PowerServer | null = null;
   #syncer: BackgroundSyncer | null = null;
-  #clients: PowerClients | null = null;
+  /** How the clients see the server; null: it did not become ready. */
+  #run: ServerRun | null = null;
+  #abortController = new AbortController();
 
   /** `evidence`: the path for a copy of the data folder as the latest cut left it. */
-  constructor(disk: PowerCutDisk, system: Ext4Options, evidence: string) {
+  constructor(disk: PowerCutDisk, system: Ext4Options, evidence: string, random: () => number) {
+    this.#load = new SiteLoad(this.results, random);
     this.#disk = disk;
     this.#system = system;
     this.#evidence = evidence;
@@ -93,7 +104,7 @@ export class PowerSite {
     cut: PowerCut,
     workload: Workload,
   ): Promise<{ loss: LossReport; violations: PowerViolation[] }> {
-    const { figures } = this.expected;
+    const { figures } = this;
     const before = figures.answered;
     const load = this.#startLoad(workload);
     const hasEnoughAnswers = (): boolean => figures.answered > before + ANSWERS_BEFORE_STOP;
@@ -123,28 +134,15 @@ export class PowerSite {
     this.#disk.mount(this.#system);
     copyFolder(this.#folder, this.#evidence);
     const violations = await this.#serve();
-    if (this.#clients === null) return violations;
+    if (this.#run === null) return violations;
     violations.push(...(await this.#checkFolder()));
-    try {
-      violations.push(...(await this.#compare(this.#clients)));
-    } catch (error) {
-      if (!(error instanceof ServerGoneError)) throw error;
-      violations.push({
-        promise: "starts",
-        detail: `the server is ready but does not answer ${error.message}`,
-      });
-    }
-    return [...violations, ...this.expected.violations.splice(0)];
+    if (!(await this.#load.reconcile(this.#run)))
+      violations.push({ promise: "starts", detail: "the server is ready but does not answer" });
+    return [...violations, ...this.#takeViolations()];
   }
 
-  async #compare(clients: PowerClients): Promise<PowerViolation[]> {
-    if (await clients.hasTornTailNote()) this.figures.torn += 1;
-    const violations = this.expected.reconcile(
-      await clients.readSlots(),
-      await clients.readTotal(),
-    );
-    await clients.repeatCounts();
-    return violations;
+  #takeViolations(): PowerViolation[] {
+    return this.results.violations.splice(0).map(({ kind, detail }) => ({ promise: kind, detail }));
   }
 
   /** Stops the server without a cut: it must succeed, whatever earlier cuts left behind. */
@@ -153,19 +151,36 @@ export class PowerSite {
     await this.#server?.kill();
     await this.#disk.unmount();
     // A server that could not start was reported before.
-    return this.#clients === null ? [] : this.#checkAfterStop(code);
+    return this.#run === null ? [] : this.#checkAfterStop(code);
   }
 
   async #serve(): Promise<PowerViolation[]> {
     this.#server = new PowerServer(this.#folder);
     const url = await this.#server.ready;
-    this.#clients = url === null ? null : new PowerClients(url, this.expected);
+    this.#abortController = new AbortController();
+    this.#run = url === null ? null : this.#makeRun(url);
     return url === null ? [{ promise: "starts", detail: await this.#server.describeExit() }] : [];
   }
 
-  #startLoad({ clients, random }: Workload): Promise<void> {
+  #makeRun(url: string): ServerRun {
+    return {
+      url,
+      usesLongTexts: false,
+      isOver: false,
+      // The power may be cut at any time.
+      isEnding: true,
+      onAnswer: () => {
+        this.figures.answered += 1;
+      },
+      onEarlyRead() {},
+      onTermEnd() {},
+      signal: this.#abortController.signal,
+    };
+  }
+
+  async #startLoad({ clients, usesLongTexts }: Workload): Promise<void> {
     if (this.#system.isWriteback) this.#syncer = new BackgroundSyncer(this.#disk.path);
-    return this.#clients?.runLoad(clients, random) ?? Promise.resolve();
+    if (this.#run !== null) await this.#load.send({ ...this.#run, usesLongTexts }, clients);
   }
 
   /** Waits for a condition, or until the clients get no more answers. */
@@ -184,8 +199,9 @@ export class PowerSite {
   async #waitForCut(load: Promise<void>): Promise<LossReport> {
     const loss = await this.#disk.waitUntilCut();
     await this.#server?.kill();
-    this.#clients?.abortCalls();
+    this.#abortController.abort();
     await load;
+    if ((await this.#server?.stderrText)?.includes("interrupted write")) this.figures.torn += 1;
     await this.#syncer?.stop();
     await this.#disk.unmount();
     return loss;
@@ -195,12 +211,10 @@ export class PowerSite {
     if (code !== 0) return [{ promise: "stops", detail: await this.#server?.describeExit() }];
     this.figures.stops += 1;
     this.#disk.mount(this.#system);
-    const unreplayed = await runFolderCheck(this.#folder, checkNothingToReplay);
     const violations = await this.#checkFolder();
+    checkState(this.#folder, this.#load.expectedState, this.results);
     await this.#disk.unmount();
-    return unreplayed === null
-      ? violations
-      : [{ promise: "stops", detail: unreplayed }, ...violations];
+    return [...violations, ...this.#takeViolations()];
   }
 
   async #checkFolder(): Promise<PowerViolation[]> {

@@ -4,20 +4,15 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary } from "../../support/binary.ts";
 import { makeTempFolder, requirePackages, testUnless } from "../../support/suite-harness.ts";
+import { LOAD_PROMISES } from "../kill/results.ts";
 import { expectKept } from "../shared/promises.ts";
-import type { PowerPromise } from "./expected-state.ts";
 import { findNamespaceObstacle, runInNamespaces } from "./namespaces.ts";
 import type { PowerResult } from "./power-run.ts";
+import type { PowerPromise } from "./power-site.ts";
 
-const PROMISES: Readonly<Record<PowerPromise, string>> = {
-  starts: "the server starts",
-  slots: "every slot is as the server answered, and no other slot exists",
-  counts: "every counter is between the sums of answered calls and of all calls",
-  once: "a consumption repeated under its idempotency key counts once",
-  shown: "everything that a read showed before is there",
-  answers: "no call is refused, before or after",
+const PROMISES: Readonly<Partial<Record<PowerPromise, string>>> = {
+  ...LOAD_PROMISES,
   auditLog: "the audit log and the previous checkpoint are intact",
-  stops: "a clean stop leaves no journal to replay",
   first: "an appliance that was ready in its first start keeps its identity and keys",
 };
 
