@@ -1,7 +1,7 @@
 // Classic bugs of a store, as edits to the sources. Each is planted into a copy of the sources, where
 // the suites listed for it must detect it: a fault suite that cannot fail proves nothing.
 
-import type { SourceEdit } from "../../support/source-edits.ts";
+import type { InjectedBug } from "../../support/injected-bugs.ts";
 
 export type FaultSuiteName =
   | "kill"
@@ -15,8 +15,7 @@ export type FaultSuiteName =
   | "storage-growth"
   | "memory-growth";
 
-export interface PlantedBug extends SourceEdit {
-  readonly name: string;
+export interface PlantedBug extends InjectedBug {
   readonly caughtBy: readonly FaultSuiteName[];
   /** A pattern for the titles of the tests in its first suite that show it; a soak runs all. */
   readonly tests?: string;

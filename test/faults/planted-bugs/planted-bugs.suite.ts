@@ -3,22 +3,25 @@
 // missed the bug. In a soak, or for suites named in the variable SUITES, every listed suite must
 // detect it, with all its tests: `SUITES="kill power" bun run test:faults planted-bugs`.
 import { describe, test } from "bun:test";
-import { rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { compileInputs, copySources } from "../../support/sources.ts";
-import { atEnd, isSoak, makeTempFolder } from "../../support/suite-harness.ts";
+import { detectBug } from "../../support/injected-bugs.ts";
+import { compileInputs } from "../../support/sources.ts";
+import { isSoak } from "../../support/suite-harness.ts";
 import { limitParallel } from "../shared/parallel.ts";
 import { bugs, type PlantedBug, type FaultSuiteName } from "./bugs.ts";
 
 const COPIED_PATHS = [...compileInputs, "bunfig.toml", "test"];
 
-/** Long enough for any suite to fail, short enough to notice a suite that hangs. */
-const SUITE_TIMEOUT = 30 * 60_000;
-
 const namedSuites = process.env["SUITES"]?.split(/[ ,]+/) ?? [];
 const runsEverySuite = isSoak || namedSuites.length > 0;
 /** One more than processors: several suites wait most of the time. */
 const inTurn = limitParallel(availableParallelism() + 1);
+
+/**
+ * The title of the first test that reports a broken promise. A suite that fails in any other way has
+ * crashed, and has not detected anything.
+ */
+const BROKEN_PROMISE = /^BrokenPromise: [^]*?^\(fail\) (.*)$/m;
 
 interface DetectionResult {
   readonly isCaught: boolean;
@@ -29,55 +32,25 @@ interface DetectionResult {
 
 /** Runs a suite on a copy with the bug. */
 async function detectWith(bug: PlantedBug, suite: FaultSuiteName): Promise<DetectionResult> {
-  // One copy per suite: in a shared copy two suites would build the binary at the same time.
-  const copy = makeTempFolder();
-  copySources(copy, COPIED_PATHS, [bug]);
   const isFirst = suite === bug.caughtBy[0] && !runsEverySuite;
   const filter = isFirst && bug.tests !== undefined ? ["-t", bug.tests] : [];
   const { SOAK: _soak, SEED: _seed, ...env } = process.env;
-  const child = Bun.spawn(
-    [process.execPath, "test", `./test/faults/${suite}/${suite}.suite.ts`, ...filter],
-    {
-      cwd: copy,
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
-      timeout: SUITE_TIMEOUT,
-      env: {
-        ...env,
-        BERTH_DETECTION_RUN: "1",
-        // Removed with the copy, whatever becomes of the suite.
-        BERTH_SUITE_ROOT: copy,
-        ...(bug.seed !== undefined && { FIRST_SEED: String(bug.seed) }),
-      },
+  const { match, output, seconds } = await detectBug({
+    bug,
+    paths: COPIED_PATHS,
+    command: ["test", `./test/faults/${suite}/${suite}.suite.ts`, ...filter],
+    env: {
+      ...env,
+      BERTH_DETECTION_RUN: "1",
+      ...(bug.seed !== undefined && { FIRST_SEED: String(bug.seed) }),
     },
-  );
-  atEnd(() => child.kill());
-  const stdoutRead = new Response(child.stdout).text();
-  const decoder = new TextDecoder();
-  let stderr = "";
-  for await (const part of child.stderr) {
-    stderr += decoder.decode(part, { stream: true });
-    // One broken promise is enough; a suite that is stopped cleans up after itself.
-    if (findBrokenPromise(stderr) !== null) child.kill();
-  }
-  await child.exited;
-  rmSync(copy, { recursive: true, force: true });
-  const promise = findBrokenPromise(stderr);
-  const seconds = (Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6).toFixed(1);
-  const isSkipped = promise === null && /^ [1-9]\d* skip$/m.test(stderr);
-  const outcome = promise ?? (isSkipped ? "skipped on this machine" : "not detected");
-  console.log(`${suite}, ${seconds} s of processor time: ${bug.name}: ${outcome}`);
-  const output = `${(await stdoutRead).slice(-1_500)}${stderr.slice(-3_000)}`;
-  return { isCaught: promise !== null, isSkipped, output };
+    pattern: BROKEN_PROMISE,
+  });
+  const isSkipped = match === null && /^ [1-9]\d* skip$/m.test(output);
+  const outcome = match?.[1] ?? (isSkipped ? "skipped on this machine" : "not detected");
+  console.log(`${suite}, ${seconds.toFixed(1)} s of processor time: ${bug.name}: ${outcome}`);
+  return { isCaught: match !== null, isSkipped, output: output.slice(-4_500) };
 }
-
-/**
- * The title of the first test that reports a broken promise. A suite that fails in any other way has
- * crashed, and has not detected anything.
- */
-const findBrokenPromise = (stderr: string): string | null =>
-  /^BrokenPromise: [^]*?^\(fail\) (.*)$/m.exec(stderr)?.[1] ?? null;
 
 async function detect(bug: PlantedBug): Promise<void> {
   const suites = bug.caughtBy.filter(
