@@ -83,10 +83,12 @@ describe("a disk that is full while the journal is written", () => {
 
   test(`refuses the waiting calls at any byte of ${BATCHES.length} batches, loses no granted one, and recovers`, async () => {
     const [start = 0] = reference.batchEnds;
-    await tryEach(
-      Array.from({ length: reference.journal.length - start + 1 }, (_, freeBytes) => freeBytes),
-      (freeBytes) => tryFullJournal(reference, freeBytes),
-    );
+    const aroundEnds = reference.batchEnds.flatMap((end) => [end - 1, end, end + 1]);
+    const sizes = new Set([
+      ...sizesBelow(reference.journal.length - start + 1, 7),
+      ...aroundEnds.map((end) => end - start).filter((size) => size >= 0),
+    ]);
+    await tryEach([...sizes], (freeBytes) => tryFullJournal(reference, freeBytes));
   });
 
   test("has no file of the check for free space left, however much space there is", async () => {

@@ -10,7 +10,7 @@ import { isSoak } from "../../support/suite-harness.ts";
 import { limitParallel } from "../shared/parallel.ts";
 import { bugs, type PlantedBug, type FaultSuiteName } from "./bugs.ts";
 
-const COPIED_PATHS = [...compileInputs, "bunfig.toml", "test"];
+const COPIED_PATHS = [...compileInputs, "bunfig.toml", "test/support", "test/faults"];
 
 const namedSuites = process.env["SUITES"]?.split(/[ ,]+/) ?? [];
 const runsEverySuite = isSoak || namedSuites.length > 0;
