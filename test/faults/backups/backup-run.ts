@@ -10,7 +10,7 @@ import { Interleaver, type InterleavingPlan } from "./interleaver.ts";
 import { readFacts, judgeBackup, spawnBerth, type Backup } from "./judge.ts";
 import { BackupViolation, withContext } from "./request-cut.ts";
 
-const CLIENTS = 12;
+const CLIENTS = 8;
 
 export class BackupRun {
   readonly #folder: string;

@@ -28,7 +28,7 @@ const AT_ONCE = {
   commandCount: 2,
 } as const;
 
-/** How the commands overlap checkpoints, each with the title of its test. Ten backups in all. */
+/** How the commands overlap checkpoints, each with the title of its test. */
 const PLANS: readonly (readonly [string, InterleavingPlan])[] = [
   [
     "a backup whose state is replaced after it was read",
@@ -77,11 +77,11 @@ const PLANS: readonly (readonly [string, InterleavingPlan])[] = [
       checkpointsToPass: 1,
     },
   ],
-  ["two more backups at once", AT_ONCE],
   [
     "two runs of berth verify while checkpoints replace what they read",
     { ...VERIFY, commandCount: 2 },
   ],
+  ["two more backups at once", AT_ONCE],
   [
     "berth verify a third time while checkpoints replace what it reads",
     { ...VERIFY, commandCount: 1 },
@@ -91,6 +91,13 @@ const PLANS: readonly (readonly [string, InterleavingPlan])[] = [
     { ...VERIFY, commandCount: 1 },
   ],
 ];
+
+/** The last ones repeat what others do: a usual run leaves them out. */
+const CHOSEN_PLANS = PLANS.slice(0, isDetectionRun ? PLANS.length : chooseSize(9, PLANS.length));
+const BACKUPS = CHOSEN_PLANS.filter(([, { command }]) => command === "backup").reduce(
+  (sum, [, { commandCount }]) => sum + commandCount,
+  0,
+);
 
 describe.each(Array.from({ length: ROUNDS }, (_, index) => index + 1))(
   "a server under load, round %d",
@@ -104,7 +111,7 @@ describe.each(Array.from({ length: ROUNDS }, (_, index) => index + 1))(
 
     afterAll(() => console.log(run.figures));
 
-    test.each(PLANS.map(([title, plan]) => [title, plan] as const))(
+    test.each(CHOSEN_PLANS.map(([title, plan]) => [title, plan] as const))(
       "keeps its promises: %s",
       async (_title, plan) => {
         await withContext(`SEED=${seed}, round ${round}`, run.runPlan(plan));
@@ -117,7 +124,10 @@ describe.each(Array.from({ length: ROUNDS }, (_, index) => index + 1))(
 
     test("had enough backups, most of them beside the end of a checkpoint, to show all this", () => {
       const { backups, overlaps } = run.counts;
-      expect({ backups, hasOverlaps: overlaps > 3 }).toEqual({ backups: 10, hasOverlaps: true });
+      expect({ backups, hasOverlaps: overlaps > 3 }).toEqual({
+        backups: BACKUPS,
+        hasOverlaps: true,
+      });
       for (const compared of Object.values(run.compared)) expect(compared).toBeGreaterThan(0);
     });
   },

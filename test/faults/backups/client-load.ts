@@ -13,7 +13,7 @@ export const METER_FEATURE = "meter";
  * the sooner the next checkpoint.
  */
 const LONG_INFO = '"'.repeat(4_000);
-const HEARTBEATS_PER_REQUEST = 4;
+const HEARTBEATS_PER_REQUEST = 9;
 /** Enough for a checkpoint every second or two; without a pause the load would take all processors. */
 const PAUSE_MS = 20;
 const AMPLE_POOL = { slots: 1_000_000, timeoutMinutes: 24 * 60 };

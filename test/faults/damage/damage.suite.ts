@@ -220,14 +220,14 @@ function amountsFor({ name }: FolderSnapshot): DamageAmounts {
   const pairs = chooseSize(200, 10_000);
   if (name === THOROUGH_SNAPSHOT)
     return {
-      flips: chooseSize(1_024, 16_384),
-      maxSizeCutEverywhere: chooseSize(8_192, 65_536),
+      flips: chooseSize(512, 16_384),
+      maxSizeCutEverywhere: chooseSize(2_048, 65_536),
       swaps,
       pairs,
     };
   return {
     flips: chooseSize(128, 2_048),
-    maxSizeCutEverywhere: chooseSize(1_024, 65_536),
+    maxSizeCutEverywhere: chooseSize(512, 65_536),
     swaps,
     pairs,
   };

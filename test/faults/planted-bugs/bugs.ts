@@ -404,6 +404,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "statEntry(IDENTITY_FILE)",
     replace: 'statEntry(IDENTITY_FILE), statEntry("credentials.sealed"), statEntry("sealing.key")',
     caughtBy: ["backups"],
+    tests: "two backups at once",
   },
   {
     name: "a restore is not recorded in the audit log",
@@ -411,6 +412,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "writeAll($journal, $line);",
     replace: "writeAll($journal, $line.subarray(0, 0));",
     caughtBy: ["backups"],
+    tests: "two backups at once",
   },
   {
     name: "a restore leaves out the journal",
@@ -418,6 +420,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "$name !== MANIFEST_FILE",
     replace: '$name !== MANIFEST_FILE && !$name.startsWith("journal-")',
     caughtBy: ["backups"],
+    tests: "two backups at once",
   },
   {
     name: "verify is not retried after a checkpoint interfered",
@@ -526,14 +529,6 @@ export const bugs: readonly PlantedBug[] = [
     replace: "",
     caughtBy: ["kill"],
     tests: "a checkpoint that outlives it",
-  },
-  {
-    name: "setting the clock back moves grants from before the jump",
-    in: "makeClockSkewAt",
-    find: "$setAt <= $to ? 0 : Math.max(0, $from - $to - sumJumpsSince($jumps, $setAt))",
-    replace: "$jumps.length > 0 || $setAt > $to ? $from - $to : 0",
-    caughtBy: ["simulation"],
-    seed: 128,
   },
   {
     name: "a borrow that ended by a wrong clock is not restored when the clock is set back",

@@ -280,7 +280,9 @@ async function waitForCheckpoint(
     if (code === 0 && !hasFailedCall()) return true;
     return (await hasErrors()) || repliesAfterExit > MAX_STATUS_REPLIES;
   };
-  if (!(await isEventuallyTrue(isOver))) violations.push("the due checkpoint did not end");
+  // Each attempt reads the status.
+  if (!(await isEventuallyTrue(isOver, { maxPause: 50 })))
+    violations.push("the due checkpoint did not end");
   if (repliesAfterExit > MAX_STATUS_REPLIES && checkpoint?.exitCode() !== 0)
     violations.push("the due checkpoint failed without an error in the status");
   return errors;
