@@ -1,5 +1,6 @@
 // Measures the heartbeats of a host of a pair, whose log is a PostgreSQL server with a synchronous
 // standby, beside those of a server that is alone, in turns.
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildBinary } from "../support/binary.ts";
 import { atEnd } from "../support/suite-harness.ts";
@@ -69,7 +70,8 @@ function figuresOf(rounds: Rounds, connections: number): Figure[] {
 
 /** A host that leads a pair; the other host is not started. */
 async function startLeader(folder: string): Promise<BenchServer> {
-  const primary = PostgresCluster.start();
+  // On the disk, as its syncs are a part of what is measured.
+  const primary = PostgresCluster.start({}, tmpdir());
   atEnd(() => primary.remove());
   const standby = primary.startStandby("standby");
   atEnd(() => standby.remove());

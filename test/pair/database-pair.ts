@@ -56,9 +56,6 @@ export class DatabasePair {
   #addStandby(): PostgresCluster {
     const standby = this.primary.startStandby(STANDBY);
     this.#clusters.add(standby);
-    // By default it connects again after 5 seconds, and until then the primary accepts no change.
-    standby.configure({ wal_retrieve_retry_interval: "200ms" });
-    standby.reload();
     // Before this, a change would wait for a standby that does not exist.
     this.primary.configure({ synchronous_standby_names: STANDBY });
     this.primary.reload();

@@ -1,10 +1,7 @@
 // A PostgreSQL server with a synchronous standby, controlled from a process of its own: starting and
 // copying a server takes seconds, in which the proxies and clients of a test must go on.
-import { existsSync } from "node:fs";
 import { atEnd } from "../support/suite-harness.ts";
 import { DatabasePair } from "./database-pair.ts";
-
-const MEMORY = "/dev/shm";
 
 /** What can be called, by its name. */
 type Method = "restart" | "failOver" | "rebuildStandby" | "suspend" | "resume";
@@ -31,8 +28,7 @@ export class Databases {
   private constructor() {
     this.#child = Bun.spawn([process.execPath, import.meta.path], {
       stdio: ["ignore", "inherit", "inherit"],
-      // In memory if possible: only the processes of the databases fail, not the machine.
-      env: { ...process.env, ...(existsSync(MEMORY) && { TMPDIR: MEMORY }) },
+      env: { ...process.env },
       ipc: (message) => this.#reply.resolve(message as Reply),
     });
     atEnd(() => this.#child.kill("SIGTERM"));

@@ -2,14 +2,13 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { runBerth } from "../support/run-berth.ts";
+import { buildBinary, runBinary } from "../support/binary.ts";
 import { atEnd, makeTempFolder } from "../support/suite-harness.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { PostgresCluster } from "./postgres-cluster.ts";
 import { createDatabase, runSql } from "./test-databases.ts";
 
 const PASSWORD = "canary-0f5d8c1b";
-const MAIN = join(import.meta.dir, "..", "..", "src", "main.ts");
 const ROLE = "secretive";
 
 const cluster = PostgresCluster.start();
@@ -41,7 +40,7 @@ interface Server {
 }
 
 function startServer(): Server {
-  const child = Bun.spawn([process.execPath, MAIN, "serve", ...flagsFor(url)], {
+  const child = Bun.spawn([buildBinary(), "serve", ...flagsFor(url)], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
@@ -88,7 +87,7 @@ describe("the password of a pair's database", () => {
         ["support-bundle", join(folder, "bundle.tar"), "--yes"],
       ];
       for (const command of commands) {
-        const { stdout, stderr } = await runBerth([...command, "--data", data]);
+        const { stdout, stderr } = await runBinary([...command, "--data", data]);
         expect(stdout).not.toBe("");
         texts.set(command.join(" "), stdout + stderr);
       }
@@ -125,7 +124,7 @@ describe("the password of a pair's database", () => {
         ["config", "--data", data, "--config", settings],
       ];
       for (const args of runs) {
-        const { code, stdout, stderr } = await runBerth(args);
+        const { code, stdout, stderr } = await runBinary(args);
         expect(code).toBe(2);
         expect(stdout + stderr).not.toContain(PASSWORD);
       }

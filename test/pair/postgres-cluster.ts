@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statfsSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,26 +14,72 @@ import { dirname, join } from "node:path";
 import { postgresFolder } from "./postgres-programs.ts";
 import { findFreePort } from "../support/free-ports.ts";
 import { AS_NOBODY, isRoot } from "../support/other-user.ts";
+import { atEnd } from "../support/suite-harness.ts";
 
 /** Without a password, as only this machine can connect. */
 const USER = "berth";
 const NOBODY = 65_534;
 
-export class PostgresCluster {
-  readonly port: number;
-  readonly #folder: string;
-  readonly #programs: string;
+const MEMORY = "/dev/shm";
+/** For several servers; a container may have only 64 MB. */
+const ENOUGH_MEMORY = 1_000_000_000;
 
-  private constructor(folder: string, port: number, programs: string) {
-    this.#folder = folder;
-    this.port = port;
-    this.#programs = programs;
+/**
+ * In memory if possible: the processes of a server fail, not the machine. On a disk that other
+ * programs use, a crash recovery, which syncs every file, takes many seconds.
+ */
+function findRoot(): string {
+  if (!existsSync(MEMORY)) return tmpdir();
+  const { bavail, bsize } = statfsSync(MEMORY);
+  return bavail * bsize < ENOUGH_MEMORY ? tmpdir() : MEMORY;
+}
+
+/** Names the folder of a new server, of which each server starts as a copy. */
+const TEMPLATE = "BERTH_POSTGRES_TEMPLATE";
+
+/** Runs initdb, once for all servers of this process and of those that it starts. */
+export function initializeTemplate(): string {
+  const template = process.env[TEMPLATE] ?? makeFolder(findRoot());
+  if (process.env[TEMPLATE] === undefined) {
+    process.env[TEMPLATE] = template;
+    atEnd(() => rmSync(dirname(template), { recursive: true, force: true }));
+    const options = ["-A", "trust", "-U", USER, "--encoding=UTF8", "--no-sync", "--wal-segsize=1"];
+    runAsUser(join(postgresFolder(), "initdb"), "-D", template, ...options);
+  }
+  return template;
+}
+
+/** A path in a new folder that belongs to the user of the servers. */
+function makeFolder(root: string): string {
+  const parent = mkdtempSync(join(root, "berth-postgres-"));
+  if (isRoot) chownSync(parent, NOBODY, NOBODY);
+  return join(parent, "db");
+}
+
+function runAsUser(...command: readonly string[]): void {
+  const { exitCode, stderr, stdout } = Bun.spawnSync([...(isRoot ? AS_NOBODY : []), ...command], {
+    cwd: "/",
+    env: { PATH: process.env["PATH"] ?? "", LC_ALL: "C.UTF-8" },
+  });
+  if (exitCode === 0) return;
+  throw new Error(`${command.join(" ")} failed: ${stderr.toString()}${stdout.toString()}`);
+}
+
+export class PostgresCluster {
+  readonly port = findFreePort();
+  readonly #folder: string;
+
+  private constructor(root: string) {
+    this.#folder = makeFolder(root);
   }
 
-  /** Creates and starts a server; `remove` stops it. */
-  static start(settings: Readonly<Record<string, string>> = {}): PostgresCluster {
-    const cluster = PostgresCluster.#prepare();
-    cluster.#run("initdb", ["-A", "trust", "-U", USER, "--encoding=UTF8", "--no-sync"]);
+  /** Creates and starts a server, by default in memory; `remove` stops it. */
+  static start(
+    settings: Readonly<Record<string, string>> = {},
+    root: string = findRoot(),
+  ): PostgresCluster {
+    const cluster = new PostgresCluster(root);
+    runAsUser("cp", "-a", initializeTemplate(), cluster.#folder);
     cluster.configure({ synchronous_commit: "on", wal_level: "replica", ...settings });
     cluster.startServer();
     return cluster;
@@ -40,22 +87,18 @@ export class PostgresCluster {
 
   /** A copy of this server that receives its changes; the name is for synchronous_standby_names. */
   startStandby(name: string): PostgresCluster {
-    const standby = PostgresCluster.#prepare();
+    const standby = new PostgresCluster(dirname(dirname(this.#folder)));
     const source = ["-h", "127.0.0.1", "-p", String(this.port), "-U", USER];
     standby.#run("pg_basebackup", [...source, "-R", "-X", "stream", "-c", "fast", "--no-sync"]);
     standby.configure({
       port: String(standby.port),
       primary_conninfo: `host=127.0.0.1 port=${this.port} user=${USER} application_name=${name}`,
+      // By default it connects again after 5 seconds; until then its primary server acknowledges
+      // nothing if it is synchronous.
+      wal_retrieve_retry_interval: "200ms",
     });
     standby.startServer();
     return standby;
-  }
-
-  static #prepare(): PostgresCluster {
-    const programs = postgresFolder();
-    const parent = mkdtempSync(join(tmpdir(), "berth-postgres-"));
-    if (isRoot) chownSync(parent, NOBODY, NOBODY);
-    return new PostgresCluster(join(parent, "db"), findFreePort(), programs);
   }
 
   /** Stops the server and removes its files. */
@@ -122,13 +165,6 @@ export class PostgresCluster {
   }
 
   #run(program: string, args: readonly string[]): void {
-    const prefix = isRoot ? AS_NOBODY : [];
-    const command = [...prefix, join(this.#programs, program), "-D", this.#folder, ...args];
-    const { exitCode, stderr, stdout } = Bun.spawnSync(command, {
-      cwd: "/",
-      env: { PATH: process.env["PATH"] ?? "", LC_ALL: "C.UTF-8" },
-    });
-    if (exitCode === 0) return;
-    throw new Error(`${program} failed: ${stderr.toString()}${stdout.toString()}`);
+    runAsUser(join(postgresFolder(), program), "-D", this.#folder, ...args);
   }
 }

@@ -1,8 +1,10 @@
 // `bun run test:pair`: tests a pair of hosts with real PostgreSQL servers.
+import { initializeTemplate } from "./postgres-cluster.ts";
 import { installPostgres } from "./postgres-programs.ts";
 import { runSuites } from "../support/run-suites.ts";
 
 installPostgres();
+initializeTemplate();
 await runSuites({
   folder: import.meta.dir,
   everyRun: [
