@@ -1,7 +1,8 @@
 // One data folder with many runs of a server. Each run is started, called by many clients at once
 // and killed; the expected state is carried from run to run.
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { segmentName } from "../../../src/store/folder/files.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { isEventuallyTrue } from "../../support/wait-until.ts";
 import type { ServerRun } from "./calls.ts";
@@ -19,6 +20,8 @@ const MAX_ANSWERS = 200;
 const MAX_EARLY_READS = 10;
 /** A little more than the time from a new segment's first byte to the end of its checkpoint. */
 const MAX_ROTATION_MS = 300;
+/** A segment is closed at 8 MiB. */
+const NEARLY_FULL = 7.5 * 1_024 * 1_024;
 /** Long enough for early reads to occur, if the server shows changes early at all. */
 const EARLY_READ_TIMEOUT = 3_000;
 
@@ -77,6 +80,7 @@ export class KillSite {
         resolveKilled();
       };
     }
+    if (run.usesLongTexts) await this.#fillSegment(server, run);
     const load = this.#load.send(run);
     if (killPoint === "load") {
       await Promise.all([
@@ -174,6 +178,21 @@ export class KillSite {
     return null;
   }
 
+  /** Long rules fill the open segment with 30 calls; the load would need thousands. */
+  async #fillSegment(server: ServerProcess, run: ServerRun): Promise<void> {
+    const comment = `# ${"x".repeat(256 * 1_024)}`;
+    for (let n = 0; !run.isOver && sizeOfJournal(server.folder) < NEARLY_FULL; n += 1) {
+      const reply = await fetch(`${run.url}/api/admin/v1/rules`, {
+        method: "PUT",
+        headers: { "content-type": "application/json", "if-match": "*" },
+        body: JSON.stringify({ text: `${comment} ${n}\n` }),
+      });
+      const text = await reply.text();
+      if (reply.status === 503 && run.onTermEnd !== null) run.onTermEnd();
+      else if (reply.status !== 200) throw new Error(`the rules were refused: ${text}`);
+    }
+  }
+
   #kill(run: ServerRun, server: ServerProcess, target: "server" | "group"): void {
     run.isEnding = true;
     if (server.hasExited())
@@ -229,6 +248,10 @@ export const findNewestSegment = (folder: string): number =>
   Math.max(
     ...readdirSync(folder).map((name) => Number(/^journal-(\d+)\.jsonl$/.exec(name)?.[1] ?? 0)),
   );
+
+/** Of the file to which the journal is appended. */
+export const sizeOfJournal = (folder: string): number =>
+  statSync(join(folder, segmentName(findNewestSegment(folder)))).size;
 
 function hasOrphanedCheckpoint({ folder }: ServerProcess): boolean {
   try {

@@ -1,9 +1,6 @@
 // Kills the host that follows, while the other one answers clients.
-import { statSync } from "node:fs";
-import { join } from "node:path";
-import { segmentName } from "../../../src/store/folder/files.ts";
 import type { ServerRun } from "../../faults/kill/calls.ts";
-import { findNewestSegment } from "../../faults/kill/kill-site.ts";
+import { findNewestSegment, sizeOfJournal } from "../../faults/kill/kill-site.ts";
 import type { ServerProcess } from "../../faults/shared/server-process.ts";
 import { isEventuallyTrue } from "../../support/wait-until.ts";
 
@@ -40,8 +37,8 @@ export async function disturbStandby(disturbance: Disturbance): Promise<void> {
     await waitFor(run, process, () => findNewestSegment(folder) > before);
     await Bun.sleep(random() * MAX_ROTATION_MS);
   } else if (choice < 0.7) {
-    const before = sizeOf(folder);
-    await waitFor(run, process, () => sizeOf(folder) !== before, COPY_MS);
+    const before = sizeOfJournal(folder);
+    await waitFor(run, process, () => sizeOfJournal(folder) !== before, COPY_MS);
     await Bun.sleep(random() * MAX_COPY_MS);
   } else {
     point = "standbyStopping";
@@ -65,7 +62,3 @@ const waitFor = (
     maxPause: 1,
     ...(patience !== undefined && { patience }),
   });
-
-/** Of the file to which the journal is appended. */
-const sizeOf = (folder: string): number =>
-  statSync(join(folder, segmentName(findNewestSegment(folder)))).size;
