@@ -18,7 +18,7 @@ import { FORGERY_TRICKS, type Forger, type GenuineDocument } from "./forgeries.t
 import { uploadForgeries, type UploadOutcome } from "./forged-uploads.ts";
 import { makeLicensedSite, PEER, PRODUCT, type SiteDocuments } from "./target.ts";
 
-const FORGED = chooseSize(100_000, 3_000_000);
+const FORGED = chooseSize(40_000, 3_000_000);
 const UPLOADED = chooseSize(4_000, 200_000);
 
 type Outcome = { ok: true } | { ok: false; fault: { code: string } | { wrong: string } };

@@ -13,7 +13,7 @@ import { startTarget, type AttackTarget } from "./target.ts";
 import { RawConnection } from "./raw-connection.ts";
 
 const SLOW = chooseSize(1_000, 5_000);
-const SECONDS = chooseSize(15, 120);
+const SECONDS = chooseSize(3, 120);
 const CLIENTS = 8;
 const PAUSE = 10;
 const DRIP_INTERVAL = 500;

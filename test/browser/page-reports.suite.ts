@@ -59,6 +59,8 @@ test("the simulated month has no open episodes", async () => {
 });
 
 const DAY = 86_400_000;
+/** One time for all days: a new day may begin during the tests. */
+const NOW = Date.now();
 /** The zone of the reader: not the one of the server. */
 const READER = { timezoneId: "Asia/Tokyo", offset: 9 * 3_600_000 };
 
@@ -78,7 +80,7 @@ const readReport = (query: Parameters): Promise<ReportReply> =>
   readApi("report", { time_zone: READER.timezoneId, ...query });
 
 const dayBefore = (days: number): string =>
-  new Date(Date.now() + READER.offset - days * DAY).toISOString().slice(0, "2026-11-10".length);
+  new Date(NOW + READER.offset - days * DAY).toISOString().slice(0, "2026-11-10".length);
 
 const startOf = (day: string): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) - READER.offset).toISOString();

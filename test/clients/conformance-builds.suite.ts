@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { keepFolder } from "../support/kept-folder.ts";
 import { atEnd, requirePackages, testUnless } from "../support/suite-harness.ts";
 import {
   buildC,
@@ -16,7 +17,7 @@ import {
 import { isSelected, SOURCES } from "./conformance/clients.ts";
 import { Driver } from "./conformance/driver.ts";
 import { exercise } from "./conformance/exercise.ts";
-import { createEnvironment, findPythons } from "./conformance/python-builds.ts";
+import { findPythons, prepareEnvironment } from "./conformance/python-builds.ts";
 import { makeSiteFolder, ProductOnServer, serveFolder } from "./conformance/site.ts";
 
 /** Not in a tmpfs, which may forbid running programs. */
@@ -46,7 +47,7 @@ if (isSelected("python")) {
 
     for (const [version, program] of pythons) {
       test(`makes all calls with Python ${version}`, async () => {
-        const folder = createEnvironment(program, inWork(`python-${version}`), ["cryptography"]);
+        const folder = prepareEnvironment(program, ["cryptography"]);
         const command = [join(folder, "bin", "python"), "-B", "-W", "error", driver];
         await exercise(new Driver(command), nextProduct());
       });
@@ -55,7 +56,7 @@ if (isSelected("python")) {
     const [oldest] = pythons.values();
 
     test("makes all calls but the lease check without cryptography", async () => {
-      const folder = createEnvironment(oldest ?? "python3", inWork("python-plain"), []);
+      const folder = prepareEnvironment(oldest ?? "python3", []);
       const command = [join(folder, "bin", "python"), "-B", driver];
       await exercise(new Driver(command), nextProduct(), { everyLeaseCase: 0 });
     });
@@ -63,7 +64,7 @@ if (isSelected("python")) {
     test("has types that mypy --strict accepts", () => {
       const newest = [...pythons.values()].at(-1) ?? "python3";
       const packages = ["mypy", "cryptography"];
-      const folder = createEnvironment(newest, inWork("mypy"), packages);
+      const folder = prepareEnvironment(newest, packages);
       const flags = ["--strict", "--python-version", "3.9", "--cache-dir", inWork("mypy-cache")];
       const mypy = Bun.spawnSync([
         join(folder, "bin", "mypy"),
@@ -162,9 +163,8 @@ if (isSelected("c")) {
 /** Runtimes from the npm registry. */
 const RUNTIMES = { "Node.js 18": "node@18.20.8", "Deno 2": "deno@2.9.6" };
 
-/** Why they cannot be installed here; null: they are. An error other than of the network throws. */
-function installRuntimes(folder: string): string | null {
-  if (Bun.which("npm") === null) return "npm is not installed";
+/** Installs them into a folder; throws what npm prints. */
+function installRuntimes(folder: string): void {
   const command = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error"];
   // An npm that started this process hands its own options on, and some are refused here.
   const ownEntries = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name));
@@ -172,18 +172,30 @@ function installRuntimes(folder: string): string | null {
     [...command, "--prefix", folder, ...Object.values(RUNTIMES)],
     { env: Object.fromEntries(ownEntries) },
   );
-  if (exitCode === 0) return null;
-  const problem = stderr.toString();
-  if (/E(?:AI_AGAIN|CONNREFUSED|CONNRESET|NOTFOUND|TIMEDOUT|NETUNREACH)/.test(problem)) {
-    return "the npm registry cannot be reached";
+  if (exitCode !== 0) throw new Error(stderr.toString());
+}
+
+interface Runtimes {
+  readonly folder: string;
+  /** Why they cannot be installed here; null: they are. */
+  readonly reason: string | null;
+}
+
+function prepareRuntimes(): Runtimes {
+  if (Bun.which("npm") === null) return { folder: "", reason: "npm is not installed" };
+  try {
+    const folder = keepFolder("runtimes", JSON.stringify(RUNTIMES), installRuntimes);
+    return { folder, reason: null };
+  } catch (error) {
+    const isOffline = /E(?:AI_AGAIN|CONNREFUSED|CONNRESET|NOTFOUND|TIMEDOUT|NETUNREACH)/;
+    if (!isOffline.test(String(error))) throw error;
+    return { folder: "", reason: "the npm registry cannot be reached" };
   }
-  throw new Error(problem);
 }
 
 if (isSelected("node")) {
   describe("berth.js", () => {
-    const folder = inWork("runtimes");
-    const reason = installRuntimes(folder);
+    const { folder, reason } = prepareRuntimes();
     const commands = {
       // It warns that Ed25519 in WebCrypto is experimental.
       "Node.js 18": [join(folder, "node_modules", ".bin", "node"), "--no-warnings"],

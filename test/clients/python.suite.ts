@@ -1,6 +1,8 @@
 // A package by openapi-python-client is generated without a warning, and its calls succeed.
 import { beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { keepFolder } from "../support/kept-folder.ts";
 import { installPackages } from "../support/suite-harness.ts";
 import {
   type CommandResult,
@@ -28,6 +30,24 @@ function hasPython(): boolean {
   return Bun.spawnSync(["python3", "-c", program]).exitCode === 0;
 }
 
+const REQUIREMENTS = join(import.meta.dir, "python", "requirements.txt");
+
+/** The folder of a virtual environment with openapi-python-client. */
+function prepareGenerator(): string {
+  const version = Bun.spawnSync(["python3", "--version"]).stdout.toString();
+  const inputs = [Bun.which("python3"), version, readFileSync(REQUIREMENTS, "utf8")].join("\n");
+  return keepFolder("openapi-python-client", inputs, (folder) => {
+    const flags = ["--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"];
+    for (const command of [
+      ["python3", "-m", "venv", folder],
+      [join(folder, "bin", "pip"), "install", ...flags, REQUIREMENTS],
+    ]) {
+      const { exitCode, stderr } = Bun.spawnSync(command, { stdout: "ignore", stderr: "pipe" });
+      if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stderr.toString()}`);
+    }
+  });
+}
+
 describe("the Python client", () => {
   let generated: CommandResult;
   let calls: ProgramCalls;
@@ -35,12 +55,7 @@ describe("the Python client", () => {
   beforeAll(async () => {
     requirePython();
     const work = await prepareWorkspace("python");
-    const created = await runTool(work, ["python3", "-m", "venv", "venv"]);
-    requireSuccess("a virtual environment is created", created);
-    const bin = join(work.folder, "venv", "bin");
-    const flags = ["--quiet", "--no-compile", "--disable-pip-version-check", "--no-deps"];
-    const install = [join(bin, "pip"), "install", ...flags, "--requirement", "requirements.txt"];
-    requireSuccess("openapi-python-client is installed", await runTool(work, install));
+    const bin = join(prepareGenerator(), "bin");
     const generate = ["generate", "--path", work.document, "--config", "overrides.json"];
     const output = ["--meta", "none", "--output-path", "berth", "--fail-on-warning"];
     const env = { PATH: `${bin}:${process.env["PATH"] ?? ""}` };

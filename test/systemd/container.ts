@@ -1,16 +1,14 @@
 // A separate machine for the service: Debian in a container, booted by its own systemd, with a
 // private network without other hosts.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { atEnd } from "../support/suite-harness.ts";
+import { keepFolder } from "../support/kept-folder.ts";
 import { PATIENCE } from "../support/patience.ts";
 
 const SUITE = "bookworm";
 const PACKAGES = "systemd,systemd-sysv,dbus";
 const MAX_ATTEMPTS = 3;
-
-/** A root file system kept from an earlier run; it need not be created again. */
-const KEPT_ROOT = process.env["BERTH_TEST_ROOTFS"];
 
 export class Container {
   readonly #leader: number;
@@ -83,23 +81,21 @@ export class Container {
   }
 }
 
-function prepareRootFileSystem(): string {
-  if (KEPT_ROOT !== undefined && existsSync(join(KEPT_ROOT, "etc"))) return KEPT_ROOT;
-  const root = KEPT_ROOT ?? join(mkdtempSync("/var/tmp/berth-systemd-"), "root");
-  if (KEPT_ROOT === undefined) atEnd(() => rmSync(dirname(root), { recursive: true, force: true }));
-  for (let attempt = 1; ; attempt += 1) {
-    mkdirSync(root, { recursive: true });
-    const output = bootstrap(root);
-    if (output === null) break;
-    if (attempt === MAX_ATTEMPTS) throw new Error(`debootstrap failed ${attempt} times: ${output}`);
-    console.log(`debootstrap failed, retrying: ${output}`);
-    // debootstrap would take an incomplete root for a finished one.
-    rmSync(root, { recursive: true, force: true });
-  }
-  // Without it, every boot gets a new machine ID.
-  rmSync(join(root, "etc/machine-id"), { force: true });
-  return root;
-}
+/** No run changes it. */
+const prepareRootFileSystem = (): string =>
+  keepFolder("rootfs", `${SUITE} ${PACKAGES}`, (root) => {
+    for (let attempt = 1; ; attempt += 1) {
+      const output = bootstrap(root);
+      if (output === null) break;
+      if (attempt === MAX_ATTEMPTS)
+        throw new Error(`debootstrap failed ${attempt} times: ${output}`);
+      console.log(`debootstrap failed, retrying: ${output}`);
+      // debootstrap would take an incomplete root for a finished one.
+      rmSync(root, { recursive: true, force: true });
+    }
+    // Without it, every boot gets a new machine ID.
+    rmSync(join(root, "etc/machine-id"), { force: true });
+  });
 
 /** Returns null on success, else the output; mirrors do not always answer. */
 function bootstrap(root: string): string | null {

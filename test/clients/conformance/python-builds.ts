@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { keepFolder } from "../../support/kept-folder.ts";
 import { installPackages } from "../../support/suite-harness.ts";
 
 /** The versions that the client supports and that are tested. */
@@ -43,15 +44,18 @@ function readVersion(program: string): string | null {
   return exitCode === 0 && VERSIONS.includes(version) ? version : null;
 }
 
-/** Creates a virtual environment with some of the pinned packages, and returns its folder. */
-export function createEnvironment(python: string, folder: string, packages: readonly string[]) {
-  runOrThrow([python, "-m", "venv", folder]);
-  if (packages.length === 0) return folder;
-  const pins = readFileSync(REQUIREMENTS, "utf8").split("\n");
-  const wanted = packages.map((name) => pins.find((pin) => pin.startsWith(`${name}==`)) ?? name);
-  const flags = ["--quiet", "--disable-pip-version-check", "--constraint", REQUIREMENTS];
-  runOrThrow([join(folder, "bin", "pip"), "install", ...flags, ...wanted]);
-  return folder;
+/** The folder of a virtual environment with some of the pinned packages. */
+export function prepareEnvironment(python: string, packages: readonly string[]): string {
+  const pins = readFileSync(REQUIREMENTS, "utf8");
+  const inputs = [python, readVersion(python), ...packages, pins].join("\n");
+  return keepFolder("python", inputs, (folder) => {
+    runOrThrow([python, "-m", "venv", folder]);
+    if (packages.length === 0) return;
+    const lines = pins.split("\n");
+    const wanted = packages.map((name) => lines.find((pin) => pin.startsWith(`${name}==`)) ?? name);
+    const flags = ["--quiet", "--disable-pip-version-check", "--constraint", REQUIREMENTS];
+    runOrThrow([join(folder, "bin", "pip"), "install", ...flags, ...wanted]);
+  });
 }
 
 function runOrThrow(command: readonly string[]): void {
