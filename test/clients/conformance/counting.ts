@@ -5,7 +5,7 @@ import { chooseSize, seed } from "../../support/suite-harness.ts";
 import type { Fault } from "./faulty-proxy.ts";
 import type { Scenario } from "./world.ts";
 
-const CALLS = chooseSize(10_000, 50_000, 1_000);
+const CALLS = chooseSize(2_000, 50_000, 1_000);
 /** Calls at the same time. */
 const CONCURRENCY = 16;
 

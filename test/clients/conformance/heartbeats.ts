@@ -44,7 +44,8 @@ const keepsThrough = (title: string, replies: readonly OwnReply[]): Scenario => 
   async run(world) {
     const holding = await holdSlot(world, 12);
     for (const reply of replies) holding.proxy.answer("register", reply, 1);
-    await holding.proxy.waitForCount("register", 1 + replies.length);
+    const { proxy, client } = holding;
+    await client.waitForRequestsOrLoss(proxy, "register", 1 + replies.length);
     await waitForHeartbeats(holding, 1);
     expect(await holding.slot.isHeld()).toBe(true);
   },
@@ -71,7 +72,7 @@ export const heartbeatScenarios: readonly Scenario[] = [
       const holding = await holdSlot(world, 10);
       const { proxy, client, slot } = holding;
       proxy.fail("*", { kind: "cut before" });
-      await proxy.waitForCount("register", 3);
+      await client.waitForRequestsOrLoss(proxy, "register", 3);
       expect(await slot.isHeld()).toBe(true);
       proxy.heal();
       await waitForHeartbeats(holding, 2);

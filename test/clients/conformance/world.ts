@@ -16,6 +16,7 @@ import type {
   SlotReply,
 } from "./protocol.ts";
 import { ProductOnServer } from "./site.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 
 export interface Scenario {
   readonly title: string;
@@ -152,6 +153,14 @@ export class TestClient {
 
   async close(): Promise<void> {
     await this.driver.request("close", { client: this.name });
+  }
+
+  /** After a loss there are no more requests: a test would wait for them in vain. */
+  async waitForRequestsOrLoss(proxy: FaultyProxy, operation: string, count: number) {
+    await waitUntil(
+      () => proxy.count(operation) >= count || this.driver.events.length > 0,
+      `${count} requests of ${operation}`,
+    );
   }
 }
 
