@@ -1,7 +1,7 @@
 // The origins that attacks come from: pages of every kind of origin that is not Berth's own.
 import type { Frame, Page } from "playwright-core";
 import { emptyPage, NO_REFERRER, ATTACK_SCRIPT } from "./attacker.ts";
-import { BROWSER_PATIENCE, startChromium } from "./chromium.ts";
+import { openProfile } from "./chromium.ts";
 import type { AttackRequest } from "./route-requests.ts";
 
 export interface AttackOrigin {
@@ -43,9 +43,7 @@ export async function openAttackOrigins(
   { attackerUrl, otherPortUrl, fileUrl, berthUrl, reboundUrl }: AttackAddresses,
   credentials?: { readonly username: string; readonly password: string },
 ): Promise<AttackOrigin[]> {
-  const browser = await startChromium();
-  const context = await browser.newContext(credentials && { httpCredentials: credentials });
-  context.setDefaultTimeout(BROWSER_PATIENCE);
+  const context = await openProfile(credentials && { httpCredentials: credentials });
   const open = async (url: string): Promise<Page> => {
     const page = await context.newPage();
     await page.goto(url);

@@ -19,11 +19,12 @@ const originsFor = (
     ? origins.filter(({ name }) => FORM_ORIGINS.has(name))
     : origins;
 
-/** Whether an origin sends a request; both are also identified by their index. */
+/** Whether one of the origins sends a request; both are also identified by their index. */
 export type RequestSelector = (
   request: AttackRequest,
   requestIndex: number,
   originIndex: number,
+  originCount: number,
 ) => boolean;
 
 export interface AttackOutcome {
@@ -47,7 +48,8 @@ export async function attack(
   // Send from one origin at a time, to find the one that got through.
   const violations = [...outcome.violations];
   for (const [index, origin] of origins.entries()) {
-    const isSelectedHere: RequestSelector = (request, at) => isSelected(request, at, index);
+    const isSelectedHere: RequestSelector = (request, at) =>
+      isSelected(request, at, index, origins.length);
     const single = await sendAll(technique, site, [origin], isSelectedHere, timeFactor);
     violations.push(...single.violations.map((violation) => `from ${origin.name}: ${violation}`));
   }
@@ -69,7 +71,7 @@ async function sendAll(
   const leaks = await Promise.all(
     origins.map(async (origin, originIndex) => {
       const requests = attackRequestsAt(origin.targetUrl, routeRequests).filter(
-        (request, requestIndex) => isSelected(request, requestIndex, originIndex),
+        (request, requestIndex) => isSelected(request, requestIndex, originIndex, origins.length),
       );
       const texts = await origin.send(technique, requests, timeFactor);
       return texts

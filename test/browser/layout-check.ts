@@ -1,5 +1,5 @@
-// Measures one screen of the operator's page at many widths, light and dark: in the browser, with
-// the boxes that it laid out.
+// Measures one screen of the operator's page at many widths: in the browser, with the boxes that it
+// laid out. Light and dark have the same boxes: the style sheets change nothing but colours.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JSHandle, Page } from "playwright-core";
@@ -12,7 +12,6 @@ const PROBE = ["layout-rules.js", "layout-probe.js"]
 /** A phone, a half screen, a tablet or a page at 200 %, a laptop, and a large screen. */
 export const WIDTHS = [360, 720, 1024, 1440, 1920];
 const HEIGHT = 900;
-const THEMES = ["light", "dark"] as const;
 
 /** Largest sum of the layout shifts of a view while it loads. */
 export const MAX_LAYOUT_SHIFT = 0.02;
@@ -73,11 +72,11 @@ export async function measurePrint(page: Page): Promise<string[]> {
   return findings.map(([rule, selector, note]) => `on paper, ${rule}: ${selector} ${note}`);
 }
 
-/** Returns each broken rule once, with the widths and themes at which it is broken. */
+/** Returns each broken rule once, with the widths at which it is broken. */
 export async function measureScreen(
   page: Page,
   widths: readonly number[],
-  isTabTried: boolean,
+  tabWidths: readonly number[],
 ): Promise<string[]> {
   const probe = await page.evaluateHandle<Probe>(PROBE);
   const places = new Map<string, Set<string>>();
@@ -90,16 +89,10 @@ export async function measureScreen(
   for (const width of widths) {
     await page.setViewportSize({ width, height: HEIGHT });
     await waitForFrames(page);
-    for (const colorScheme of THEMES) {
-      // Only style sheets follow it: they apply as soon as an element is measured.
-      await page.emulateMedia({ colorScheme });
-      const findings = await probe.evaluate((functions) => functions.measureLayout());
-      note(findings, `${width} ${colorScheme}`);
-    }
-    if (isTabTried && (width === widths[0] || width === 1440))
-      note(await pressTab(page, probe), `${width}`);
+    const findings = await probe.evaluate((functions) => functions.measureLayout());
+    note(findings, `${width}`);
+    if (tabWidths.includes(width)) note(await pressTab(page, probe), `${width}`);
   }
-  await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize({ width: 1440, height: HEIGHT });
   await probe.dispose();
   return [...places].map(([finding, where]) => `${finding} (at ${[...where].join(", ")})`);

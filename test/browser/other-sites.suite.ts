@@ -14,8 +14,11 @@ import { LOOPBACK, networkAddress, noNetworkAddress } from "./network-address.ts
 
 const LOGIN = { username: "admin", password: "correct horse battery" };
 
-/** Every technique is used on every route, but each origin attacks only every SHARE-th route. */
-const SHARE = chooseSize(3, 1);
+/**
+ * Every technique is used on every route: in a usual run from one of the origins, another one for
+ * each route and technique; in a soak from all of them.
+ */
+const ORIGINS_PER_ROUTE = chooseSize(1, Infinity);
 
 /** Techniques that this browser does not use on a plain HTTP address. */
 const BLOCKED_BY_BROWSER = new Set(["prefetch rule", "prerender rule"]);
@@ -79,8 +82,10 @@ describe("pages of other sites change and read nothing of Berth", () => {
     // Each technique gets other requests: a URL the browser has loaded as an image is not loaded
     // again. A browser that has a saved password sends it only where it is requested: at /auth.
     const round = TECHNIQUES.indexOf(technique);
-    const isSelected: RequestSelector = (request, requestIndex, originIndex) =>
-      hasLogin ? request.url.endsWith("/auth") : (requestIndex + originIndex + round) % SHARE === 0;
+    const isSelected: RequestSelector = (request, requestIndex, originIndex, originCount) =>
+      hasLogin
+        ? request.url.endsWith("/auth")
+        : (requestIndex + originIndex + round) % originCount < ORIGINS_PER_ROUTE;
     return attack(technique, site, origins, isSelected, timeFactor);
   }
 

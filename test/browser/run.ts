@@ -1,9 +1,12 @@
-// `bun run test:browser`: runs every suite that needs a real browser, or those that are named.
+// `bun run test:browser`: runs every suite that needs a real browser, or those that are named, in one
+// process with one browser.
 import { runSuites } from "../support/run-suites.ts";
 
 await runSuites({
   folder: import.meta.dir,
+  isOneProcess: true,
   everyRun: [
+    "walk",
     "page-sign-in",
     "page-licenses",
     "page-requests",

@@ -3,9 +3,13 @@
 // and says what it waited for. `bun test` has no setting for this limit, and applies a limit that is
 // set here to the first file only. So these lines are inserted before the first line of each file.
 import { plugin } from "bun";
+import { afterAll } from "bun:test";
 import { join } from "node:path";
 import { PATIENCE } from "./patience.ts";
-import { cleanUp } from "./suite-harness.ts";
+import { cleanUp, cleanUpRun } from "./suite-harness.ts";
+
+// Of a preloaded file, it runs after the last test file.
+afterAll(cleanUpRun);
 
 /** A test of a suite may take an hour on a slow machine; in a soak there is no limit. */
 const SUITE_LIMIT = process.env["SOAK"] === undefined ? 60 * 60_000 : 0;

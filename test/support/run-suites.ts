@@ -18,12 +18,19 @@ interface SuiteOptions {
   readonly folder: string;
   readonly everyRun: readonly string[];
   readonly soakOnly?: readonly string[];
+  /** True: one process runs all of them, which share what it takes long to start. */
+  readonly isOneProcess?: boolean;
 }
 
 /** How long to wait for the rest of the output after the suite has ended. */
 const OUTPUT_GRACE = 5_000;
 
-export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOptions): Promise<never> {
+export async function runSuites({
+  folder,
+  everyRun,
+  soakOnly = [],
+  isOneProcess = false,
+}: SuiteOptions): Promise<never> {
   const { values, positionals: named } = parseArgs({
     allowPositionals: true,
     options: {
@@ -51,10 +58,13 @@ export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOption
   const env = { ...(values.soak && { SOAK: "1" }), ...(values.short && { SHORT: "1" }) };
   superviseProcesses();
   let total = EMPTY_TALLY;
-  for (const suite of named.length > 0 ? named : values.soak ? known : everyRun) {
+  const chosen = named.length > 0 ? named : values.soak ? known : everyRun;
+  for (const group of isOneProcess ? [chosen] : chosen.map((name) => [name])) {
+    const suite = group.join(" ");
     console.log(`\n-- ${suite}`);
     const started = performance.now();
-    const tally = await runSuite(suite, ["test", suiteFile(folder, suite), ...suiteFlags], env);
+    const files = group.map((name) => suiteFile(folder, name));
+    const tally = await runSuite(suite, ["test", ...files, ...suiteFlags], env);
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     console.log(`   ${suite} took ${seconds} s`);
     total = addTallies(total, tally);

@@ -37,6 +37,18 @@ export function atEnd(cleanup: () => void): void {
   cleanups.push(cleanup);
 }
 
+const lastCleanups: (() => Promise<void>)[] = [];
+
+/** Registers a cleanup for the end of the run, after the last of its suites. */
+export function atEndOfRun(cleanup: () => Promise<void>): void {
+  lastCleanups.push(cleanup);
+}
+
+/** Each run of `bun test` ends with it, as in `test/support/prepare-test-file.ts`. */
+export async function cleanUpRun(): Promise<void> {
+  for (const cleanup of lastCleanups.splice(0)) await cleanup();
+}
+
 /** Each suite ends with it: `test/support/prepare-test-file.ts` adds the line. */
 export function cleanUp(): void {
   for (const cleanup of cleanups.splice(0).toReversed()) {
