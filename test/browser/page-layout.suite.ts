@@ -102,7 +102,7 @@ async function checkScreen(
     await state.open(page);
     await waitUntilSettled(page);
     const name = `${screen.name}, ${state.name}`;
-    findings.push(...(await check(name, hasLongTexts, hasLongTexts ? SOME_WIDTHS : [])));
+    findings.push(...(await check(name, hasLongTexts, hasLongTexts ? [WIDE.width] : [])));
   }
   await closeDialog(page);
   report.push({
