@@ -17,8 +17,8 @@ const LOG_ID = "log of the test";
 /** Of both hosts: they are on one machine. */
 const IDENTITY = "machine of the test";
 /** A statement has half of it: less would fail on a busy machine. */
-const TAKEOVER_SECONDS = "4";
-const TAKEOVER = { patience: 60_000, maxPause: 20 };
+const TAKEOVER_SECONDS = "6";
+const POLL = { maxPause: 50 };
 const random = createRandom(seed);
 
 export interface Host {
@@ -126,7 +126,7 @@ export class AdministeredPair {
   async #waitForLeader(host: Host): Promise<void> {
     const isLeading = async (): Promise<boolean> =>
       (await fetch(`${host.url}/api/v4/health`).catch(() => null))?.status === 200;
-    await waitUntil(isLeading, `${host.name} leads`, TAKEOVER);
+    await waitUntil(isLeading, `${host.name} leads`, POLL);
     this.leader = host;
   }
 
@@ -135,6 +135,6 @@ export class AdministeredPair {
     const { name, url } = this.standby;
     const isFollowing = async (): Promise<boolean> =>
       (await fetch(url)).headers.get("berth-leader") === this.leader.url;
-    await waitUntil(isFollowing, `${name} follows`, TAKEOVER);
+    await waitUntil(isFollowing, `${name} follows`, POLL);
   }
 }

@@ -14,6 +14,8 @@ import { startPair, type RunningHost } from "./running-host.ts";
 
 /** A heartbeat comes every 20 seconds, so that some are due while no host leads. */
 const TIMEOUT_MINUTES = 1;
+/** The default of a pair. */
+const TAKEOVER_SECONDS = 10;
 /** As many as each example counts. */
 const PAGES = 3;
 
@@ -45,11 +47,15 @@ const USERS = LANGUAGES.map((language) => `user-of-${language}`).toSorted();
 beforeAll(async () => {
   const cluster = PostgresCluster.start();
   atEnd(() => cluster.remove());
-  [alpha, beta] = await startPair(cluster, {
-    product: "DEMO",
-    timeoutMinutes: TIMEOUT_MINUTES,
-    consumption: consumptionTerms({ max: null }),
-  });
+  [alpha, beta] = await startPair(
+    cluster,
+    {
+      product: "DEMO",
+      timeoutMinutes: TIMEOUT_MINUTES,
+      consumption: consumptionTerms({ max: null }),
+    },
+    TAKEOVER_SECONDS,
+  );
   applications.push(...(await Promise.all(LANGUAGES.map(startExample))));
 });
 

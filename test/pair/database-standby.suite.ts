@@ -199,7 +199,7 @@ describe("a log with a synchronous standby", () => {
     await waitUntil(() => hasty.claim(0).then(Boolean, () => false));
     standby.stopServer("fast");
     try {
-      for (let attempt = 0; attempt < 12; attempt += 1) {
+      for (let attempt = 0; attempt < 6; attempt += 1) {
         const { term } = await log.beta.readLeader();
         await problemOf(hasty.claim(0, term));
       }

@@ -10,8 +10,11 @@ import { runBinary } from "../support/binary.ts";
 import { atEnd, makeTempFolder } from "../support/suite-harness.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { PostgresCluster } from "./postgres-cluster.ts";
-import { runSql } from "./test-databases.ts";
+import { createDatabase, runSql } from "./test-databases.ts";
 import { startPair, type RunningHost } from "./running-host.ts";
+
+/** No host is killed. */
+const TAKEOVER_SECONDS = 30;
 
 let cluster: PostgresCluster;
 let alpha: RunningHost;
@@ -20,7 +23,7 @@ let beta: RunningHost;
 beforeAll(async () => {
   cluster = PostgresCluster.start();
   atEnd(() => cluster.remove());
-  [alpha, beta] = await startPair(cluster);
+  [alpha, beta] = await startPair(cluster, {}, TAKEOVER_SECONDS);
   // Both have reported, and the database was looked at.
   await waitUntil(async () => {
     const { pair } = await readStatus();
@@ -96,21 +99,15 @@ describe("berth doctor", () => {
   });
 
   test("checks an empty database and creates nothing in it", async () => {
-    const empty = PostgresCluster.start();
-    try {
-      const folder = join(makeTempFolder(), "site");
-      const check = async () => {
-        const flags = ["--data", folder, "--pair-log", empty.url, "--json"];
-        const { stdout } = await runBinary(["doctor", ...flags]);
-        return (JSON.parse(stdout) as DoctorReply).findings.map((finding) => finding.code);
-      };
-      expect(await check()).toContain("pair_database_async");
-      expect(await check()).not.toContain("pair_database_refused");
-      const [row] = await runSql(empty, "SELECT to_regnamespace('berth') IS NULL AS is_empty");
-      expect(row).toEqual({ is_empty: true });
-    } finally {
-      empty.remove();
-    }
+    const { name, url } = await createDatabase(cluster);
+    const folder = join(makeTempFolder(), "site");
+    const flags = ["--data", folder, "--pair-log", url.text, "--json"];
+    const { stdout } = await runBinary(["doctor", ...flags]);
+    const codes = (JSON.parse(stdout) as DoctorReply).findings.map((finding) => finding.code);
+    expect(codes).toContain("pair_database_async");
+    expect(codes).not.toContain("pair_database_refused");
+    const isEmpty = "SELECT to_regnamespace('berth') IS NULL AS is_empty";
+    expect(await runSql(cluster, isEmpty, name)).toEqual([{ is_empty: true }]);
   });
 });
 

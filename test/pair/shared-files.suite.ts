@@ -17,7 +17,6 @@ afterAll(() => {
   cluster.remove();
 });
 
-const LONG = 240_000;
 const PASSWORD = "correct horse battery";
 const OTHER_PASSWORD = "battery horse correct";
 const KEYS = { apiKey: "the-api-key-of-the-site", sharedKey: "the-shared-key-of-the-site" };
@@ -25,115 +24,105 @@ const KEYS = { apiKey: "the-api-key-of-the-site", sharedKey: "the-shared-key-of-
 const runOn = ({ folder }: Host, ...args: readonly string[]): Promise<CommandResult> =>
   runBinary([...args, "--data", folder, "--json"]);
 
+/** A pair, and the headers of an administrator. */
+async function startPair() {
+  const pair = await AdministeredPair.start(cluster);
+  const made = await runOn(pair.leader, "admin", "token");
+  expect([made.code, made.stderr]).toEqual([0, ""]);
+  const token = tokenOf(JSON.parse(made.stdout) as Record<string, unknown>);
+  return { pair, token, admin: bearerHeader(token) };
+}
+
+/** At the same time: most of the time each of them waits for the end of a term. */
 describe("after a leader is killed right after its reply, the other host", () => {
-  test(
-    "has the tokens, users, sessions, keys and settings of that reply",
-    async () => {
-      const pair = await AdministeredPair.start(cluster);
-      const made = await runOn(pair.leader, "admin", "token");
-      expect([made.code, made.stderr]).toEqual([0, ""]);
-      const admin = bearerHeader(tokenOf(JSON.parse(made.stdout) as Record<string, unknown>));
+  test.concurrent("has the tokens and sessions of that reply", async () => {
+    const { pair, admin } = await startPair();
+    const statusOf = async (token: string): Promise<number> =>
+      (await pair.call(`${ADMIN}/access`, bearerHeader(token))).status;
+    const body = { name: "second", role: "viewer" };
+    const second = tokenOf(await pair.callOrThrow(`${ADMIN}/access/tokens`, admin, body));
+    await pair.killLeader();
+    expect(await statusOf(second)).toBe(200);
+    await pair.callOrThrow(`${ADMIN}/access/tokens/revoke`, admin, { name: "second" });
+    await pair.killLeader();
+    expect(await statusOf(second)).toBe(401);
+    const session = await pair.startSession(admin);
+    await pair.killLeader();
+    expect(await statusOf(session)).toBe(200);
+  });
 
-      const body = { name: "second", role: "viewer" };
-      const second = tokenOf(await pair.callOrThrow(`${ADMIN}/access/tokens`, admin, body));
+  test.concurrent("has the users of that reply, with their last passwords", async () => {
+    const { pair, admin } = await startPair();
+    for (const password of [PASSWORD, OTHER_PASSWORD]) {
+      const user = { name: "ada", role: "admin", password };
+      await pair.callOrThrow(`${ADMIN}/access/users`, admin, user);
       await pair.killLeader();
-      expect(await pair.call(`${ADMIN}/access`, bearerHeader(second))).toMatchObject({
-        status: 200,
-      });
+      const logIn = (tried: string) => pair.call("/auth", basicAuthHeader("ada", tried));
+      expect(await logIn(password)).toMatchObject({ status: 200 });
+      if (password !== PASSWORD) expect(await logIn(PASSWORD)).toMatchObject({ status: 401 });
+    }
+  });
 
-      await pair.callOrThrow(`${ADMIN}/access/tokens/revoke`, admin, { name: "second" });
-      await pair.killLeader();
-      expect(await pair.call(`${ADMIN}/access`, bearerHeader(second))).toMatchObject({
-        status: 401,
-      });
-
-      for (const password of [PASSWORD, OTHER_PASSWORD]) {
-        const user = { name: "ada", role: "admin", password };
-        await pair.callOrThrow(`${ADMIN}/access/users`, admin, user);
-        await pair.killLeader();
-        const logIn = (tried: string) => pair.call("/auth", basicAuthHeader("ada", tried));
-        expect(await logIn(password)).toMatchObject({ status: 200 });
-        if (password !== PASSWORD) expect(await logIn(PASSWORD)).toMatchObject({ status: 401 });
-      }
-
-      const session = await pair.startSession(admin);
-      await pair.killLeader();
-      expect(await pair.call(`${ADMIN}/access`, bearerHeader(session))).toMatchObject({
-        status: 200,
-      });
-
-      await pair.callOrThrow("/api/v4/setKeys", admin, KEYS);
-      await pair.killLeader();
-      // It names only what is different from what it has.
-      expect(await pair.call("/api/v4/setKeys", admin, KEYS)).toMatchObject({
-        status: 200,
-        reply: { updated: [] },
-      });
-
-      const changes = { site_name: "Plant 4" };
-      await pair.callOrThrow(`${ADMIN}/settings`, admin, { changes });
-      await pair.killLeader();
-      const { settings } = await pair.callOrThrow(`${ADMIN}/settings`, admin);
-      expect(settings).toContainEqual(
-        expect.objectContaining({ name: "site_name", value: "Plant 4", source: "page" }),
-      );
-    },
-    LONG,
-  );
+  test.concurrent("has the keys and settings of that reply", async () => {
+    const { pair, admin } = await startPair();
+    await pair.callOrThrow("/api/v4/setKeys", admin, KEYS);
+    await pair.killLeader();
+    // It names only what is different from what it has.
+    expect(await pair.call("/api/v4/setKeys", admin, KEYS)).toMatchObject({
+      status: 200,
+      reply: { updated: [] },
+    });
+    const changes = { site_name: "Plant 4" };
+    await pair.callOrThrow(`${ADMIN}/settings`, admin, { changes });
+    await pair.killLeader();
+    const { settings } = await pair.callOrThrow(`${ADMIN}/settings`, admin);
+    expect(settings).toContainEqual(
+      expect.objectContaining({ name: "site_name", value: "Plant 4", source: "page" }),
+    );
+  });
 });
 
 describe("the database of a pair", () => {
-  test(
-    "contains no token, password, key, or digest of one",
-    async () => {
-      const pair = await AdministeredPair.start(cluster);
-      const made = await runOn(pair.leader, "admin", "token");
-      const token = tokenOf(JSON.parse(made.stdout) as Record<string, unknown>);
-      const admin = bearerHeader(token);
-      const user = { name: "ada", role: "admin", password: PASSWORD };
-      await pair.callOrThrow(`${ADMIN}/access/users`, admin, user);
-      const session = await pair.startSession(admin);
-      await pair.callOrThrow("/api/v4/setKeys", admin, KEYS);
-      const access = readFileSync(join(pair.leader.folder, "access.json"), "utf8");
-      const digests = [...access.matchAll(/"(?:sha256|argon2id)": "([^"]+)"/g)].map(
-        ([, digest = ""]) => digest,
-      );
-      expect(digests).toHaveLength(3);
-      const text = await dumpDatabase(pair);
-      expect(text).toContain("LeaderChanged");
-      for (const secret of [token, PASSWORD, session, ...Object.values(KEYS), ...digests]) {
-        expect(text).not.toContain(secret);
-      }
-      // From it, the key of the copies is derived.
-      const identity = readFileSync(join(pair.leader.folder, IDENTITY_FILE), "utf8");
-      const { d } = JSON.parse(identity) as { readonly d: string };
-      expect(text).not.toContain(d);
-    },
-    LONG,
-  );
+  test("contains no token, password, key, or digest of one", async () => {
+    const { pair, token, admin } = await startPair();
+    const user = { name: "ada", role: "admin", password: PASSWORD };
+    await pair.callOrThrow(`${ADMIN}/access/users`, admin, user);
+    const session = await pair.startSession(admin);
+    await pair.callOrThrow("/api/v4/setKeys", admin, KEYS);
+    const access = readFileSync(join(pair.leader.folder, "access.json"), "utf8");
+    const digests = [...access.matchAll(/"(?:sha256|argon2id)": "([^"]+)"/g)].map(
+      ([, digest = ""]) => digest,
+    );
+    expect(digests).toHaveLength(3);
+    const text = await dumpDatabase(pair);
+    expect(text).toContain("LeaderChanged");
+    for (const secret of [token, PASSWORD, session, ...Object.values(KEYS), ...digests]) {
+      expect(text).not.toContain(secret);
+    }
+    // From it, the key of the copies is derived.
+    const identity = readFileSync(join(pair.leader.folder, IDENTITY_FILE), "utf8");
+    const { d } = JSON.parse(identity) as { readonly d: string };
+    expect(text).not.toContain(d);
+  });
 });
 
 describe("a command on a host of a pair", () => {
-  test(
-    "changes the site through the server that leads, and is refused where the other one leads",
-    async () => {
-      const pair = await AdministeredPair.start(cluster);
-      const { leader, standby } = pair;
-      for (const command of [["admin", "token"], ["slots"], ["rules", "clear"]]) {
-        const { code, stdout } = await runOn(standby, ...command);
-        expect([code, JSON.parse(stdout)]).toEqual([
-          1,
-          expect.objectContaining({
-            code: "standby",
-            hint: expect.stringContaining(`run the command on host ${leader.name};`),
-          }),
-        ]);
-      }
-      expect((await runOn(leader, "admin", "token")).code).toBe(0);
-      expect((await runOn(leader, "slots")).code).toBe(0);
-    },
-    LONG,
-  );
+  test("changes the site through the server that leads, and is refused where the other one leads", async () => {
+    const pair = await AdministeredPair.start(cluster);
+    const { leader, standby } = pair;
+    for (const command of [["admin", "token"], ["slots"], ["rules", "clear"]]) {
+      const { code, stdout } = await runOn(standby, ...command);
+      expect([code, JSON.parse(stdout)]).toEqual([
+        1,
+        expect.objectContaining({
+          code: "standby",
+          hint: expect.stringContaining(`run the command on host ${leader.name};`),
+        }),
+      ]);
+    }
+    expect((await runOn(leader, "admin", "token")).code).toBe(0);
+    expect((await runOn(leader, "slots")).code).toBe(0);
+  });
 });
 
 /** All rows of all tables, with files as bytes. */

@@ -60,10 +60,6 @@ export class FaultResults {
     return [...this.faults.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  get worstTakeover(): number {
-    return Math.max(0, ...[...this.#times.values()].flat().map(({ ms }) => ms));
-  }
-
   /** What was tried, and how long it took. */
   get figures(): string {
     const faults = [...this.faults].map(([name, count]) => `${name} ${count}`);

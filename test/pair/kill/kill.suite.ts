@@ -34,8 +34,8 @@ import {
 } from "./killed-commands.ts";
 import { LogServers, makeLogHost, startLeading, type PairKillCounts } from "./log-servers.ts";
 
-const KILLS = chooseSize(75, 4_000, 30);
-const FIRST_STARTS = chooseSize(16, 400, 8);
+const KILLS = chooseSize(60, 4_000, 30);
+const FIRST_STARTS = chooseSize(12, 400, 8);
 const LATE_CHECKPOINTS = chooseSize(3, 100, 2);
 const COMMANDS = chooseSize(3, 100, 2);
 /** More than there are cores: most of the time a host waits for the end of a term. */
@@ -190,7 +190,7 @@ describe("a command of a pair", () => {
     const pair = await makeStoppedPair();
     let kills = 0;
     for (let n = 0; n < COMMANDS; n += 1) {
-      const delayMs = n === 0 ? null : 60 + 500 * random();
+      const delayMs = n === 0 ? null : 20 + 200 * random();
       if (await killLeavingCommand(pair, `command-${n}`, delayMs)) kills += 1;
     }
     console.log(`${kills} of ${COMMANDS} commands were killed before their end`);
