@@ -20,6 +20,8 @@ interface SuiteOptions {
   readonly soakOnly?: readonly string[];
   /** True: one process runs all of them, which share what it takes long to start. */
   readonly isOneProcess?: boolean;
+  /** How many run at the same time, for suites that mostly wait; each then prints at its end. */
+  readonly parallel?: number;
 }
 
 /** How long to wait for the rest of the output after the suite has ended. */
@@ -30,6 +32,7 @@ export async function runSuites({
   everyRun,
   soakOnly = [],
   isOneProcess = false,
+  parallel = 1,
 }: SuiteOptions): Promise<never> {
   const { values, positionals: named } = parseArgs({
     allowPositionals: true,
@@ -59,16 +62,22 @@ export async function runSuites({
   superviseProcesses();
   let total = EMPTY_TALLY;
   const chosen = named.length > 0 ? named : values.soak ? known : everyRun;
-  for (const group of isOneProcess ? [chosen] : chosen.map((name) => [name])) {
-    const suite = group.join(" ");
-    console.log(`\n-- ${suite}`);
-    const started = performance.now();
-    const files = group.map((name) => suiteFile(folder, name));
-    const tally = await runSuite(suite, ["test", ...files, ...suiteFlags], env);
-    const seconds = ((performance.now() - started) / 1_000).toFixed(1);
-    console.log(`   ${suite} took ${seconds} s`);
-    total = addTallies(total, tally);
-  }
+  const waiting = isOneProcess ? [chosen] : chosen.map((name) => [name]);
+  const isAlone = parallel === 1 || waiting.length === 1;
+  const runNext = async (): Promise<void> => {
+    for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
+      const suite = group.join(" ");
+      if (isAlone) console.log(`\n-- ${suite}`);
+      const started = performance.now();
+      const command = ["test", ...group.map((name) => suiteFile(folder, name)), ...suiteFlags];
+      const { tally, text } = await runSuite(suite, command, env, isAlone);
+      const seconds = ((performance.now() - started) / 1_000).toFixed(1);
+      if (!isAlone) process.stdout.write(`\n-- ${suite}\n${text}`);
+      console.log(`   ${suite} took ${seconds} s`);
+      total = addTallies(total, tally);
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, runNext));
   console.log(`\n${formatTally(total)}`);
   return endWith(total.failed === 0 ? 0 : 1);
 }
@@ -84,7 +93,8 @@ async function runSuite(
   suite: string,
   command: readonly string[],
   env: Record<string, string>,
-): Promise<Tally> {
+  isForwarded: boolean,
+): Promise<{ readonly tally: Tally; readonly text: string }> {
   const child = Bun.spawn([process.execPath, ...command], {
     stdin: "ignore",
     stdout: "pipe",
@@ -94,8 +104,8 @@ async function runSuite(
   keepTrackOf(child);
   const output = { text: "" };
   const outputRead = Promise.all([
-    forward(child.stdout, process.stdout, output),
-    forward(child.stderr, process.stderr, output),
+    forward(child.stdout, isForwarded ? process.stdout : null, output),
+    forward(child.stderr, isForwarded ? process.stderr : null, output),
   ]);
   const code = await child.exited;
   // A process that a suite left running may hold its output open forever.
@@ -104,18 +114,18 @@ async function runSuite(
   if (code !== 0 && (readTally(output.text)?.failed ?? 0) === 0) {
     console.log(`FAILED ${suite} ended with code ${code}`);
   }
-  return tally;
+  return { tally, text: output.text };
 }
 
-/** Forwards what a suite prints at once, and keeps it. */
+/** Keeps what a suite prints, and forwards it at once. */
 async function forward(
   from: ReadableStream<Uint8Array>,
-  to: NodeJS.WriteStream,
+  to: NodeJS.WriteStream | null,
   kept: { text: string },
 ): Promise<void> {
   const decoder = new TextDecoder();
   for await (const part of from) {
-    to.write(part);
+    to?.write(part);
     kept.text += decoder.decode(part, { stream: true });
   }
 }
