@@ -6,7 +6,7 @@ import type { State } from "../../src/domain/state.ts";
 import { HOUR, instant, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { viewLicense, viewRegistrations } from "../../src/domain/views.ts";
-import { terms } from "../support/scenario.ts";
+import { dumpState, replayEvents, terms } from "../support/scenario.ts";
 import { makeNewSite } from "../support/new-site.ts";
 import { writeExpiry } from "./clock-rules.ts";
 import { CommandGenerator, type GeneratedStep, type WrongClock } from "./generate.ts";
@@ -36,6 +36,7 @@ class Comparison {
   readonly #trueTime = new TrueTimeCheck();
   /** The number of each slot. */
   readonly #numbers = new Map<SlotRecord, number>();
+  readonly #events: Event[] = [];
   #steps = 0;
 
   constructor(outcomeCounts: OutcomeCounts) {
@@ -67,6 +68,7 @@ class Comparison {
       ? { granted: { ...result.value.outcome } }
       : { refused: [{ ...result.fault }] };
     const events = result.ok ? result.value.journalLines.flat() : [];
+    this.#events.push(...events);
     const expiries = this.#compareExpiries(command, events, at);
     const expected = applyToModel(this.site, command, at);
     this.#count(command, expected);
@@ -79,6 +81,11 @@ class Comparison {
         null,
       )
     );
+  }
+
+  /** Also shows that a refused command changes nothing: it records no event. */
+  compareReplay(): Difference | null {
+    return this.#differ("replay", dumpState(replayEvents(this.#events)), dumpState(this.state));
   }
 
   #compareTrueTime(now: Instant): Difference | null {
@@ -154,12 +161,15 @@ class Comparison {
       const features = view.features.map(({ terms, slotsInUse, total }) => {
         return { code: terms.code, slotsInUse, total };
       });
-      return { id, addedAt, slotsInUse, total, features };
+      return { id, addedAt, slotsInUse, borrowed: license.pool.countBorrowed(at), total, features };
     });
     const expected = site.findInstalledLicenses().map((license) => ({
       id: license.id,
       addedAt: license.addedAt,
       slotsInUse: site.findHeldSlots(license, null, at).length,
+      borrowed: site
+        .findHeldSlots(license, null, at)
+        .filter((slot) => findBorrowEnd(slot, at) !== null).length,
       total: site.computeTotal(license, null, at),
       features: license.features.map(({ code }) => ({
         code,
@@ -327,7 +337,7 @@ export function runSeed(
     const difference = comparison.runStep(step);
     if (difference !== null) return { steps, difference };
   }
-  return { steps, difference: null };
+  return { steps, difference: comparison.compareReplay() };
 }
 
 /** Runs the same steps again, or some of them. */
@@ -337,7 +347,7 @@ function replay(steps: readonly GeneratedStep[]): Difference | null {
     const difference = comparison.runStep(step);
     if (difference !== null) return difference;
   }
-  return null;
+  return comparison.compareReplay();
 }
 
 /** Leaves out steps as long as the rules and the model still differ. */

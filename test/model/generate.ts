@@ -183,7 +183,7 @@ export class CommandGenerator {
       renew: 3,
       stale: 0.7,
       remove: 0.4,
-      cancel: 0.8,
+      cancel: 2,
       register: 26,
       borrow: 16,
       unregister: 8,
@@ -210,11 +210,13 @@ export class CommandGenerator {
         return register(this.#pickUser(), {
           ...this.#selectLicense(),
           contact: this.#makeContact(),
+          nonceDigest: this.#pickDevice(),
         });
       case "borrow":
         return borrow(this.#pickUser(), this.#pickBorrowEnd(), {
           ...this.#selectLicense(),
           contact: this.#makeContact(),
+          nonceDigest: this.#pickDevice(),
           once: this.#pickIdempotencyKey(),
           ...this.#pickHolder(0.3, false),
         });
@@ -267,6 +269,11 @@ export class CommandGenerator {
     return makeContact({ hostname, ip: "10.0.0.7", peer: "10.0.0.7" });
   }
 
+  /** The digest of a device's nonce; null: it asks for no lease. */
+  #pickDevice(): string | null {
+    return this.#random.pick([null, null, "laptop", "laptop", "tablet"]);
+  }
+
   #pickFeature(): string | null {
     if (this.#random.chance(0.02)) return this.#random.pick([null, "no-such-feature"]);
     return this.#random.pick(FEATURES);
@@ -315,6 +322,7 @@ export class CommandGenerator {
 
   #pickCount(): number {
     const random = this.#random;
+    if (random.chance(0.01)) return 10 ** 12;
     return random.chance(0.2) ? random.intBetween(-4, 0) : random.intBetween(1, 5);
   }
 
@@ -340,7 +348,7 @@ export class CommandGenerator {
       return makeRequestCommand(`later request ${this.#requestCount}`);
     }
     const closed = [...answeredRequests.slice(0, 1), ...cancelledRequests, "no such request"];
-    const request = this.#random.chance(0.05) ? this.#random.pick(closed) : open;
+    const request = this.#random.chance(0.2) ? this.#random.pick(closed) : open;
     return { ...this.#makeRenewal(id), answers: answerTo(request) };
   }
 

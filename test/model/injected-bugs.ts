@@ -67,4 +67,41 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     find: "$state.requests.delete($request)",
     replace: "$state.requests.has($request)",
   },
+  {
+    name: "two devices get leases of one borrow",
+    in: "checkLeasedElsewhere",
+    find: "$registration.leasedTo === null || $registration.leasedTo === $nonceDigest",
+    replace: "true",
+  },
+  {
+    name: "a lease that a heartbeat asks for is not remembered",
+    in: "decideRegister",
+    find: "$isFirstLease && $nonceDigest !== null",
+    replace: "false",
+  },
+  {
+    name: "a borrow whose end moves is leased to another device",
+    in: "decideBorrow",
+    find: "findLeasedDevice($registration, $at) ?? $nonceDigest",
+    replace: "$nonceDigest",
+  },
+  {
+    name: "a repeated borrow is answered to another device",
+    in: "decideBorrow",
+    find: "$license && checkLeasedElsewhere($license, $user, $nonceDigest, $at)",
+    replace: "null",
+  },
+  {
+    name: "borrows that have ended are still counted",
+    in: "MutableRegistrationPool.countBorrowed",
+    find: "this.#borrowEnds.countEnded($at)",
+    replace: "0",
+  },
+  {
+    name: "a refused call changes the state",
+    in: "decideBorrow",
+    find: "leaseFault !== null",
+    replace:
+      "(leaseFault !== null && Object.assign(registration ?? {}, { lastSeenAt: 0 })) !== false",
+  },
 ];

@@ -24,6 +24,11 @@ export interface RecordedInstant {
   readonly commandCount: number;
 }
 
+/** The end of a borrow, and the device that has its lease; null: no device asked for one. */
+export interface BorrowRecord extends RecordedInstant {
+  leasedTo: string | null;
+}
+
 /** A slot that a user took, of a license or (if `feature` is set) of one of its features. */
 export interface SlotRecord {
   readonly license: LicenseRecord;
@@ -36,7 +41,7 @@ export interface SlotRecord {
    * The ends of its borrows, each later than the one before. The first is still promised if the
    * second turns out to have been set by a wrong clock.
    */
-  borrows: RecordedInstant[];
+  borrows: BorrowRecord[];
   contact: Contact | null;
   /** For a feature slot: the license slot that it belongs to, and with which it ends. */
   licenseSlot: SlotRecord | null;
@@ -103,6 +108,11 @@ export function findBorrowEnd(slot: SlotRecord, at: Instant): Instant | null {
   const until = latestBorrowEnd(slot);
   return at < until ? until : null;
 }
+
+/** The device that has the lease of a borrow which has not ended. */
+export const findLeasedDevice = (slot: SlotRecord, at: Instant): string | null =>
+  slot.borrows.findLast(({ value }) => at < value && value === latestBorrowEnd(slot))?.leasedTo ??
+  null;
 
 /** A name that is the same for all instants of one day, week, month or year (UTC). */
 function namePeriod(period: Period, at: Instant): string {

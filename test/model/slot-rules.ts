@@ -9,6 +9,8 @@ import { DAY, HOUR, MINUTE, SECOND, type Instant } from "../../src/domain/time.t
 import { dropEndedBorrows, writeExpiry } from "./clock-rules.ts";
 import {
   findBorrowEnd,
+  findLeasedDevice,
+  latestBorrowEnd,
   computeSlotEnd,
   isHeld,
   type LicenseRecord,
@@ -33,7 +35,14 @@ export function register(site: ModelSite, command: Register, at: Instant): Answe
   const license = findLicenseForSlot(site, valid, user, at);
   if (license === null) throw makeRefusal("floating_not_available");
   const heldSlot = site.findHeldSlot(license, null, user, at);
+  const leaseReason = checkLease(heldSlot, command, at);
+  if (leaseReason !== null) throw new Refusal(leaseReason);
   const slot = heldSlot ?? site.takeSlot(license, null, user, at, command.contact);
+  // A lease of a borrowed slot lasts as long as the borrow, even if a heartbeat asks for it.
+  for (const borrowed of slot.borrows) {
+    if (borrowed.value === latestBorrowEnd(slot) && at < borrowed.value)
+      borrowed.leasedTo ??= command.nonceDigest;
+  }
   updateContact(site, slot, command, at);
   return makeSlotAnswer(site, slot, at);
 }
@@ -53,14 +62,33 @@ export function borrow(site: ModelSite, command: Borrow, at: Instant): Answer {
   }
   const heldSlot = site.findHeldSlot(license, null, user, at);
   const before = heldSlot === undefined ? null : findBorrowEnd(heldSlot, at);
-  const reason = checkBorrow(license.terms, before, command, at);
-  if (reason !== null) throw new Refusal(reason);
+  const reasons = [
+    checkLease(heldSlot, command, at),
+    checkBorrow(license.terms, before, command, at),
+  ].filter((reason) => reason !== null);
+  if (reasons.length > 0) throw new Refusal(...reasons);
   const slot = heldSlot ?? site.takeSlot(license, null, user, at, command.contact);
-  const until = site.recordInstant(computeBorrowEnd(license.terms, before, command, at), at);
+  const until = {
+    ...site.recordInstant(computeBorrowEnd(license.terms, before, command, at), at),
+    leasedTo: findLeasedDevice(slot, at) ?? command.nonceDigest,
+  };
   const isEarlier = before !== null && until.value < before;
   slot.borrows = isEarlier ? [until] : [...slot.borrows, until];
   updateContact(site, slot, command, at);
   return makeSlotAnswer(site, slot, at);
+}
+
+/** A borrow is leased to the first device that asks, until it ends. */
+function checkLease(
+  slot: SlotRecord | undefined,
+  { nonceDigest }: Register | Borrow,
+  at: Instant,
+): Reason | null {
+  const device = slot === undefined ? null : findLeasedDevice(slot, at);
+  if (slot === undefined || device === null || nonceDigest === null) return null;
+  if (device === nonceDigest) return null;
+  const canReturn = slot.license.terms.earlyReturn;
+  return { code: "leased_elsewhere", until: findBorrowEnd(slot, at), canReturn };
 }
 
 /** The license the user holds a slot of, else the newest with a free slot; null if all are full. */
@@ -220,7 +248,12 @@ export function runOnce(
   if (remembered !== undefined && remembered.fingerprint !== fingerprint) {
     throw makeRefusal("idempotency_key_reused");
   }
-  if (remembered !== undefined) return makeGrant(remembered.outcome);
+  if (remembered !== undefined) {
+    const slot = site.findHeldSlot(remembered.license, null, user, at);
+    const reason = command.type === "Borrow" ? checkLease(slot, command, at) : null;
+    if (reason !== null) throw new Refusal(reason);
+    return makeGrant(remembered.outcome);
+  }
   const answer = execute();
   // A count of zero cannot be counted twice.
   const isZero = "count" in command && command.count === 0;
