@@ -1,8 +1,9 @@
-// The same as sharing.test.ts, with more sequences. A soak sets SHARING_SEQUENCES=100000.
+// The same as sharing.test.ts, with more sequences.
 import { expect, test } from "bun:test";
+import { chooseSize } from "../support/suite-harness.ts";
 import { runSeeds } from "./run-seeds.ts";
 
-const SEQUENCES = Number(process.env["SHARING_SEQUENCES"] ?? 6_000);
+const SEQUENCES = Number(process.env["SHARING_SEQUENCES"] ?? chooseSize(1_000, 100_000));
 /** Other seeds than those of the short test. */
 const FIRST_SEED = Number(process.env["SHARING_FIRST"] ?? 10_001);
 
