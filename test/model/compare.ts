@@ -55,7 +55,8 @@ class Comparison {
     return (
       this.#compareViews(clockTime) ??
       this.#compareViews(instant(clockTime + this.#chooseViewDistance())) ??
-      this.#compareTrueTime(step.at)
+      this.#compareTrueTime(step.at) ??
+      (this.#steps % 20 === 0 ? this.compareReplay() : null)
     );
   }
 

@@ -1,6 +1,7 @@
 // Commands from a seed, both those of a busy site and unusual ones. The generator reads the model,
 // so that commands often fall exactly on an end, a start or a reset.
 import type { Command } from "../../src/domain/decide.ts";
+import type { Borrow } from "../../src/domain/slots/borrow.ts";
 import type { JumpReason } from "../../src/domain/clock/clock-jump-types.ts";
 import type { ConsumptionTerms, FeatureTerms, Terms } from "../../src/domain/licenses/terms.ts";
 import {
@@ -77,6 +78,7 @@ export class CommandGenerator {
   #trueTime = MONDAY;
   #serial = 1;
   #requestCount = 0;
+  #lastBorrow: Borrow | null = null;
 
   constructor(seed: number, site: ModelSite, clock: WrongClock) {
     this.#random = new SeededRandom(seed);
@@ -211,15 +213,10 @@ export class CommandGenerator {
           ...this.#selectLicense(),
           contact: this.#makeContact(),
           nonceDigest: this.#pickDevice(),
+          ...this.#pickHolder(0.2, false),
         });
       case "borrow":
-        return borrow(this.#pickUser(), this.#pickBorrowEnd(), {
-          ...this.#selectLicense(),
-          contact: this.#makeContact(),
-          nonceDigest: this.#pickDevice(),
-          once: this.#pickIdempotencyKey(),
-          ...this.#pickHolder(0.3, false),
-        });
+        return this.#makeBorrow();
       case "unregister":
         return unregister(this.#pickUser(), {
           ...this.#selectLicense(),
@@ -247,6 +244,21 @@ export class CommandGenerator {
       case "mark":
         return { type: "MarkClock" };
     }
+  }
+
+  /** Sometimes the last one again, from any device. */
+  #makeBorrow(): Borrow {
+    const nonceDigest = this.#pickDevice();
+    if (this.#lastBorrow !== null && this.#random.chance(0.15))
+      return { ...this.#lastBorrow, nonceDigest };
+    this.#lastBorrow = borrow(this.#pickUser(), this.#pickBorrowEnd(), {
+      ...this.#selectLicense(),
+      contact: this.#makeContact(),
+      nonceDigest,
+      once: this.#pickIdempotencyKey(),
+      ...this.#pickHolder(0.3, false),
+    });
+    return this.#lastBorrow;
   }
 
   #pickUser(): string | null {
