@@ -54,22 +54,6 @@ test("add_feature_consumption refuses a count that does not fit whole and names 
   expect(await readTotal(site)).toBe(2);
 });
 
-test("add_feature_consumption lets the caller's limits only tighten the feature's", async () => {
-  const plot = featureTerms("plot", { consumption: consumptionTerms({ max: 5, overages: 2 }) });
-  const site = await openAppliance({ licenses: { 1: { features: [plot] } } });
-  const addPlots = (consumptions: string, limits: object) =>
-    site.addFeatureConsumption({ feature: "plot", consumptions, ...limits });
-  for (const limits of [{ allow_overages: "false" }, { max_overages: "0" }]) {
-    await expectRefusedUnchanged(site, 400, "feature_not_enough_consumptions", () =>
-      addPlots("6", limits),
-    );
-  }
-  await expectRefusedUnchanged(site, 400, "feature_not_enough_consumptions", () =>
-    addPlots("8", { max_overages: "50", allow_overages: "true" }),
-  );
-  expectOk(await addPlots("7", {}));
-});
-
 describe("add_feature_consumption is refused", () => {
   test.each<[string, string, Record<string, unknown>]>([
     ["missing_parameters", "without a feature", {}],

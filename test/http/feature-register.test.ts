@@ -1,14 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import {
   expectOk,
-  expectRefusal,
   expectRefusedUnchanged,
   openAppliance,
   type Appliance,
   type ApiResponse,
   type Feature,
 } from "../support/appliance.ts";
-import { justBefore, minutesLater } from "../support/scenario.ts";
 
 type FeatureRegister = (
   site: Appliance,
@@ -83,24 +81,6 @@ describe.each(ROUTES)("%s", (_route, registerFeature) => {
       registerFeature(site, { feature: "view", user: "ada", user_info: "x".repeat(4_097) }),
     );
   });
-});
-
-test("featureRegister again renews the user's slot, and another user gets it only when it expires", async () => {
-  const site = await openAppliance();
-  expectOk(await site.register({ user: "ada" }));
-  expectOk(await site.register({ user: "bob" }));
-  expectOk(await site.featureRegister({ user: "ada", feature: "view" }));
-  site.clock.now = minutesLater(5);
-  expectOk(await site.featureRegister({ user: "ada", feature: "view" }));
-  site.clock.now = justBefore(minutesLater(15));
-  const message = expectRefusal(
-    await site.featureRegister({ user: "bob", feature: "view" }),
-    400,
-    "floating_not_available",
-  );
-  expect(message).toBe("the only slot is in use");
-  site.clock.now = minutesLater(15);
-  expectOk(await site.featureRegister({ user: "bob", feature: "view" }));
 });
 
 test.each<[string, Record<string, unknown>]>([

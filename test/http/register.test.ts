@@ -95,49 +95,6 @@ describe("register by the same user again", () => {
     expect(expectOk(await site.register({ user: "ada" })).floating_slots_in_use).toBe(2);
     expect(await site.listHolders()).toEqual(["ada", "bob"]);
   });
-
-  test("neither shortens nor cancels a borrow", async () => {
-    const site = await openAppliance();
-    const until = "2026-03-02T19:00:00.000Z";
-    expectOk(await site.borrow({ user: "ada", borrowed_until: until }));
-    const slot = expectOk(await site.register({ user: "ada" }));
-    expect(slot).toMatchObject({ borrowed_until: until, is_borrowed: true, expires_at: until });
-    const license = JSON.parse(slot.license_json) as License;
-    expect(license).toMatchObject({ borrowed_until: until, is_borrowed: true });
-  });
-});
-
-test("a slot is taken until its last millisecond and free exactly at its end", async () => {
-  const site = await openAppliance({ licenses: { 1: { slots: 1 } } });
-  expectOk(await site.register({ user: "ada" }));
-  site.clock.now = justBefore(minutesLater(30));
-  expectRefusal(await site.register({ user: "bob" }), 400, "floating_not_available");
-  site.clock.now = minutesLater(30);
-  expectOk(await site.register({ user: "bob" }));
-  expect(await site.listHolders()).toEqual(["bob"]);
-});
-
-describe("register takes", () => {
-  const twoLicenses = { 1: { slots: 1 }, 2: { slots: 1 } };
-
-  test("the newest license with a free slot, then the older one", async () => {
-    const site = await openAppliance({ licenses: twoLicenses });
-    expect(expectOk(await site.register({ user: "ada" })).license_id).toBe(2);
-    expect(expectOk(await site.register({ user: "bob" })).license_id).toBe(1);
-    expect(expectOk(await site.register({ user: "bob" })).license_id).toBe(1);
-  });
-
-  test.each(["1", 1])("the license named by license_id %p", async (license_id) => {
-    const site = await openAppliance({ licenses: twoLicenses });
-    expect(expectOk(await site.register({ user: "ada", license_id })).license_id).toBe(1);
-  });
-
-  test("no license of another product", async () => {
-    const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam" } } });
-    await expectRefusedUnchanged(site, 400, "license_not_found", () =>
-      site.register({ user: "ada", product: "cad", license_id: "2" }),
-    );
-  });
 });
 
 describe("register is refused", () => {

@@ -235,7 +235,7 @@ test("AuditLogReader gives the same events as a scan of all lines, with any filt
         await site.stop();
       },
     ),
-    { numRuns: 30 },
+    { numRuns: 20 },
   );
 });
 

@@ -180,7 +180,7 @@ test("an audit log is repaired, verifies and goes on after any damage and seals"
         }
       },
     ),
-    { numRuns: 25 },
+    { numRuns: 15 },
   );
 });
 

@@ -72,6 +72,6 @@ test("restore produces exactly the state of the backup after any sequence of com
         await verifyFolder(folder);
       },
     ),
-    { numRuns: 25 },
+    { numRuns: 15 },
   );
 });

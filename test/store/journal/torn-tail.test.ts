@@ -60,7 +60,11 @@ describe("torn tail in the last batch", () => {
     const { folder, path, bytes, offsets, states } = site;
     const disk = new FaultyDisk();
     disk.hasRealSync = false;
+    const isAtEndOfLine = (at: number): boolean =>
+      [...offsets, bytes.length].some((end) => Math.abs(at - end) <= 3);
     for (let at = offsets[0] ?? 0; at <= bytes.length; at += 1) {
+      // All places inside a line are alike.
+      if (at % 7 !== 0 && !isAtEndOfLine(at)) continue;
       writeFileSync(path, bytes.subarray(0, at));
       const { state, notes } = await openAndCloseFolder(folder, { disk });
       const completeLines = countCompleteLines(site, at);
