@@ -60,11 +60,9 @@ describe.skipIf(process.platform !== "linux")("a runner of tests leaves no proce
     expect(pids.filter(isRunning)).toEqual([]);
   });
 
-  test("after Ctrl+C, and at once after another one, whatever ignores it", async () => {
+  test("after Ctrl+C, also if one of them ignores SIGTERM", async () => {
     const { runner, started } = startRunner(RUN_TEST, STUBBORN_TREE);
     const pids = await started(["stubborn", "session", "orphan"]);
-    process.kill(-runner.pid, "SIGINT");
-    await waitUntil(() => pids.filter(isRunning).length === 1);
     process.kill(-runner.pid, "SIGINT");
     expect(await runner.exited).toBe(130);
     expect(pids.filter(isRunning)).toEqual([]);

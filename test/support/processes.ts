@@ -9,7 +9,7 @@ const PR_SET_CHILD_SUBREAPER = 36;
 const SIGTERM = 15;
 const WNOHANG = 1;
 /** How long a suite may clean up (unmount, stop a container) before it is killed. */
-const CLEANUP_GRACE = 10_000;
+const CLEANUP_GRACE = 5_000;
 
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 
@@ -51,9 +51,7 @@ export function keepTrackOf(child: Bun.Subprocess): void {
   void child.exited.then(() => started.delete(child.pid));
 }
 
-/** A second signal does not wait for the cleanup. */
 async function endAfterSignal(code: number): Promise<void> {
-  if (isStopping) signalAll("SIGKILL");
   isStopping = true;
   await stopProcesses();
   process.exit(code);
@@ -61,16 +59,22 @@ async function endAfterSignal(code: number): Promise<void> {
 
 /** Ends every process that this one has started, directly or through others. */
 async function stopProcesses(): Promise<void> {
-  signalAll("SIGTERM");
   const deadline = Bun.nanoseconds() + CLEANUP_GRACE * 1_000_000;
-  while (findDescendants().length > 0) {
-    if (Bun.nanoseconds() > deadline) signalAll("SIGKILL");
+  const signaled = new Set<number>();
+  for (let pids = findDescendants(); pids.length > 0; pids = findDescendants()) {
+    // One that loses its parent right now may be found only in the next turn.
+    signalAll(
+      pids.filter((pid) => !signaled.has(pid)),
+      "SIGTERM",
+    );
+    for (const pid of pids) signaled.add(pid);
+    if (Bun.nanoseconds() > deadline) signalAll(pids, "SIGKILL");
     await Bun.sleep(50);
   }
 }
 
-function signalAll(signal: NodeJS.Signals): void {
-  for (const pid of findDescendants()) {
+function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
     try {
       process.kill(pid, signal);
     } catch {
