@@ -33,12 +33,18 @@ describe("the plan of .ci/run", () => {
     expect(plan.reasons).toEqual(["runs all: there is no git"]);
   });
 
-  test("always runs the tests, the demo, the conformance of clients and a short kill", () => {
+  test("always runs the tests, the demo, the conformance of clients, a walk and a short kill", () => {
     expect(
       planJobs(repositoryRoot, changed())
         .jobs.map(({ name }) => name)
         .toSorted(),
-    ).toEqual(["clients conformance", "faults kill, short", "tests", "the commands of the demo"]);
+    ).toEqual([
+      "browser walk",
+      "clients conformance",
+      "faults kill, short",
+      "tests",
+      "the commands of the demo",
+    ]);
   });
 
   test.each([

@@ -94,6 +94,7 @@ export const JOBS: readonly Job[] = [
   { ...step("tests", "run", "test"), isStep: false },
   step("the commands of the demo", "test/binary/paste-demo.ts"),
   suites("clients", ["conformance"], "everything"),
+  suites("browser", ["walk"], "everything"),
   { ...suites("faults", ["kill"], FOLDERS), short: ["--short"] },
 
   slow(["bench"], []),
