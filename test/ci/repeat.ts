@@ -7,7 +7,13 @@
 // With --load, a busy process for each processor runs beside them.
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { endWith, keepTrackOf, runBun, superviseProcesses } from "../support/processes.ts";
+import {
+  endWith,
+  keepTrackOf,
+  runBun,
+  superviseProcesses,
+  TEST_COMMAND,
+} from "../support/processes.ts";
 import { formatTally, tallyOf } from "../support/summary.ts";
 import { findFailedFiles } from "./test-output.ts";
 
@@ -30,7 +36,7 @@ const failed = new Map<string, { runs: number; output: string }>();
 let failedRuns = 0;
 for (let run = 1; run <= repeats; run += 1) {
   const log = join(process.cwd(), "build/out/ci/repeat.txt");
-  const { code, output, seconds } = await runBun(["test", "--parallel", ...words], {
+  const { code, output, seconds } = await runBun([...TEST_COMMAND, ...words], {
     cwd: process.cwd(),
     log,
   });

@@ -2,7 +2,18 @@
 // after SIGTERM, and not when a test leaves a process behind.
 import { dlopen, FFIType } from "bun:ffi";
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
+
+/**
+ * How `bun run test` runs the test files: in one process more than there are processors, because
+ * some tests wait. The files of a process share the modules, which take long to load.
+ */
+export const TEST_COMMAND = [
+  "test",
+  `--parallel=${availableParallelism() + 1}`,
+  "--no-isolate",
+] as const;
 
 const PR_SET_PDEATHSIG = 1;
 const PR_SET_CHILD_SUBREAPER = 36;

@@ -79,7 +79,7 @@ export async function runOrThrow(
 }
 
 /** The output of a command that must have succeeded. */
-export function outputOf({ code, stdout, stderr }: CommandResult): string {
+function outputOf({ code, stdout, stderr }: CommandResult): string {
   if (code !== 0) throw new Error(`exit ${code}: ${stderr}${stdout}`);
   return stdout;
 }
