@@ -284,12 +284,13 @@ describe("test/README.md", () => {
 });
 
 describe("CHANGELOG.md", () => {
-  test("begins with the version of package.json, and dates every version", () => {
+  test("begins with the version of package.json after what is unreleased, and dates every version", () => {
     const versions = [...readDocument("CHANGELOG.md").matchAll(/^## (.*)$/gm)].map(
       ([, heading = ""]) => heading,
     );
-    expect(versions[0]).toStartWith(`${manifest.version} (`);
-    for (const version of versions) expect(version).toMatch(/^\d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)$/);
+    const released = versions.slice(versions[0] === "Unreleased" ? 1 : 0);
+    expect(released[0]).toStartWith(`${manifest.version} (`);
+    for (const version of released) expect(version).toMatch(/^\d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)$/);
   });
 
   test("says each change in one line", () => {

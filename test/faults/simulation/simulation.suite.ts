@@ -69,7 +69,7 @@ function listRanges(): SeedRange[] {
   // A planted bug may need a later seed than a usual run has; one process searches it.
   if (isDetectionRun) return [{ from: firstSeed, to: firstSeed + 200, step: 1 }];
   const step = availableParallelism();
-  const to = firstSeed + chooseSize(30, 20_000, 10);
+  const to = firstSeed + chooseSize(20, 20_000, 10);
   const ranges = Array.from({ length: step }, (_, index) => ({
     from: firstSeed + index,
     to,
