@@ -5,7 +5,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const CLIENTS = 256;
 const SLOTS = 10;
-const CALLS = 100_000;
+const CALLS = Number(process.env["CONTENTION_CALLS"] ?? 20_000);
 /** All clients have the same address, so its audit budget must not limit them. */
 const LISTEN = ["--listen", "127.0.0.1:0", "--audit-budget", "0"];
 

@@ -5,7 +5,8 @@ import { startBinary, type ServerProcess } from "../support/binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 
-const KILLS = 25;
+/** Each of the 12 delays once. */
+const KILLS = 12;
 
 interface LicenseReply {
   readonly id: number;

@@ -6,7 +6,7 @@ import { buildBinary, startBinary } from "../support/binary.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { contentsOf } from "../support/temp-folder.ts";
 
-const KILLS = 20;
+const KILLS = 10;
 const LISTEN = ["--listen", "127.0.0.1:0"];
 
 /** The file names that appear at each step of a restore; null: a random instant. */

@@ -8,7 +8,7 @@ import { runBinary, startBinary, type ServerProcess } from "../support/binary.ts
 import { SeededRandom } from "../support/seeded-random.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const ROUNDS = 12;
+const ROUNDS = 8;
 
 async function startDemo(folder: string): Promise<ServerProcess> {
   const server = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
@@ -52,4 +52,4 @@ test("usage counts everything once, however often the server is killed at a chec
   expect([rebuilt.code, rebuilt.stderr]).toEqual([0, ""]);
   expect(rebuilt.stdout).toMatch(/^usage from \S+ until \S+ is computed again, up to line \d+ of /);
   expect(await countConsumed(folder)).toBe(total);
-}, 240_000);
+});

@@ -1,5 +1,6 @@
-import { describe, expect, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { wallClock } from "../../../src/platform/clock.ts";
 import { commands } from "../../../src/cli/command-table.ts";
@@ -27,11 +28,14 @@ async function takeSlot(folder: string): Promise<void> {
   await site.close();
 }
 
-/** Every command that asks for confirmation, with a site and a desk that each have a license. */
-async function prepareCommands(): Promise<Record<string, ConfirmedCommand>> {
-  const root = tempFolder();
+/** A site and a desk that each have a license; each test has a copy of both. */
+const original = mkdtempSync(join(tmpdir(), "berth-confirm-"));
+let ids = { license: 0, issued: 0, request: "" };
+
+beforeAll(async () => {
+  const root = original;
   const data = ["--data", join(root, "data")];
-  const id = await makeLicensedSite(join(root, "data"), { product: "cad" });
+  const license = await makeLicensedSite(join(root, "data"), { product: "cad" });
   await takeSlot(join(root, "data"));
   const desk = ["--dir", join(root, "desk")];
   const initFlags = ["--name", "Acme", "--no-passphrase", "--product", "cam,cae"];
@@ -47,6 +51,19 @@ async function prepareCommands(): Promise<Record<string, ConfirmedCommand>> {
     join(root, "request.jwt"),
     ...issueFlags,
   ]);
+  const [request] = await runJsonOrThrow<{ id: string }[]>(["license", "requests", ...data]);
+  const [issued] = await runJsonOrThrow<{ license_id: number }[]>(["vendor", "list", ...desk]);
+  ids = { license, issued: issued?.license_id ?? 0, request: request?.id ?? "" };
+});
+
+afterAll(() => rmSync(original, { recursive: true, force: true }));
+
+/** Every command that asks for confirmation. */
+function prepareCommands(): Record<string, ConfirmedCommand> {
+  const root = tempFolder();
+  cpSync(original, root, { recursive: true });
+  const data = ["--data", join(root, "data")];
+  const desk = ["--dir", join(root, "desk")];
   const vendors = () => runJsonOrThrow<{ name: string }[]>(["trust", "list", ...data]);
   const slots = () => runJsonOrThrow<unknown[]>(["slots", ...data]);
   const licenses = () => runJsonOrThrow<{ id: number }[]>(["license", "list", ...data]);
@@ -54,16 +71,15 @@ async function prepareCommands(): Promise<Record<string, ConfirmedCommand>> {
   const products = async () => (await runJsonOrThrow<Desk>(["vendor", "show", ...desk])).products;
   const [moved, bundle] = [join(root, "site.move"), join(root, "support.tar")];
   const backup = join(root, "desk.backup");
-  const [issued] = await runJsonOrThrow<{ license_id: number }[]>(["vendor", "list", ...desk]);
   const renewal = join(root, "renewal.jwt");
-  const renewFlags = ["--renew", String(issued?.license_id), "--valid-until", "2020-01-01"];
+  const renewFlags = ["--renew", String(ids.issued), "--valid-until", "2020-01-01"];
   return {
     "trust add": {
       words: ["trust", "add", join(root, "desk", "trust.jwt"), ...data],
       isDone: async () => (await vendors()).some(({ name }) => name === "Acme"),
     },
     "license remove": {
-      words: ["license", "remove", String(id), ...data],
+      words: ["license", "remove", String(ids.license), ...data],
       isDone: async () => (await licenses()).length === 0,
     },
     release: {
@@ -71,7 +87,7 @@ async function prepareCommands(): Promise<Record<string, ConfirmedCommand>> {
       isDone: async () => (await slots()).length === 0,
     },
     "license cancel": {
-      words: ["license", "cancel", (await requests())[0]?.id ?? "", ...data],
+      words: ["license", "cancel", ids.request, ...data],
       isDone: async () => (await requests()).length === 0,
     },
     "move out": { words: ["move", "out", moved, ...data], isDone: async () => existsSync(moved) },
@@ -119,15 +135,15 @@ test("every command with the flag --yes has a test of its confirmation", () => {
   );
 });
 
-async function prepareCommand(name: string): Promise<ConfirmedCommand> {
-  const command = (await prepareCommands())[name];
+function prepareCommand(name: string): ConfirmedCommand {
+  const command = prepareCommands()[name];
   if (command === undefined) throw new Error(`${name} is not prepared`);
   return command;
 }
 
 describe("without a terminal", () => {
   test.each(NAMES)("berth %s does nothing unless --yes is given", async (name) => {
-    const { words, isDone } = await prepareCommand(name);
+    const { words, isDone } = prepareCommand(name);
     // Standard input that is not a terminal is never taken as an answer.
     for (const stdin of ["", "yes\n", "no\n"]) {
       const { code, stderr } = await runBerth(words, { stdin });
@@ -143,7 +159,7 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
   test.each(NAMES)(
     "berth %s acts after the answer yes and changes nothing after no",
     async (name) => {
-      const { words, isDone } = await prepareCommand(name);
+      const { words, isDone } = prepareCommand(name);
       const refused = await runWithAnswer(words, "n");
       expect([refused.code, refused.text]).toEqual([
         1,
@@ -157,7 +173,7 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
   );
 
   test("berth license remove changes nothing when the terminal is closed before an answer", async () => {
-    const { words, isDone } = await prepareCommand("license remove");
+    const { words, isDone } = prepareCommand("license remove");
     const { code } = await runWithAnswer(words, null);
     expect(code).not.toBe(0);
     expect(await isDone()).toBe(false);
