@@ -42,7 +42,11 @@ export function initializeTemplate(): string {
   const template = process.env[TEMPLATE] ?? makeFolder(findRoot());
   if (process.env[TEMPLATE] === undefined) {
     process.env[TEMPLATE] = template;
-    atEnd(() => rmSync(dirname(template), { recursive: true, force: true }));
+    atEnd(() => {
+      // The next file of this process makes its own.
+      delete process.env[TEMPLATE];
+      rmSync(dirname(template), { recursive: true, force: true });
+    });
     const options = ["-A", "trust", "-U", USER, "--encoding=UTF8", "--no-sync", "--wal-segsize=1"];
     runAsUser(join(postgresFolder(), "initdb"), "-D", template, ...options);
   }
