@@ -6,7 +6,7 @@ import { createLog } from "../../src/store/log/postgres/schema.ts";
 import { findFreePorts } from "../support/free-ports.ts";
 import { startBinary, type ServerProcess } from "../support/binary.ts";
 import { makePairFolder } from "../support/pair-folder.ts";
-import { atEnd, createRandom, makeTempFolder, seed } from "../support/suite-harness.ts";
+import { atEnd, makeTempFolder } from "../support/suite-harness.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import type { PostgresCluster } from "./postgres-cluster.ts";
 import { createDatabase, PATIENT } from "./test-databases.ts";
@@ -19,7 +19,6 @@ const IDENTITY = "machine of the test";
 /** A statement has half of it: less would fail on a busy machine. */
 const TAKEOVER_SECONDS = "6";
 const POLL = { maxPause: 50 };
-const random = createRandom(seed);
 
 export interface Host {
   readonly name: string;
@@ -62,7 +61,7 @@ export class AdministeredPair {
   private constructor(database: string, logUrl: string, root: string) {
     this.database = database;
     this.#logUrl = logUrl;
-    const [first = 0, second = 0] = findFreePorts(2, random);
+    const [first = 0, second = 0] = findFreePorts(2);
     const makeHost = (name: string, port: number): Host => ({
       name,
       folder: join(root, name),

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { findFreePorts } from "../support/free-ports.ts";
 import { consumptionTerms } from "../support/scenario.ts";
-import { createRandom, makeTempFolder, seed } from "../support/suite-harness.ts";
+import { makeTempFolder } from "../support/suite-harness.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { callHost, type CallAnswer, type HostAddress } from "./faults/calls.ts";
 import { formPair } from "./form-pair.ts";
@@ -14,7 +14,6 @@ const IDENTITY = "machine of the test";
 const TIMEOUT = 30_000;
 /** So long that a busy machine does not end it: a statement may take half of it. */
 const TERM_SECONDS = 8;
-const random = createRandom(seed);
 
 export interface SmallHost {
   readonly host: PairHost;
@@ -38,7 +37,7 @@ export async function makeSmallPair(
     databaseUrl,
     terms: { product: PRODUCT, slots: 30, consumption: consumptionTerms({ max: null }) },
   });
-  const ports = findFreePorts(2, random);
+  const ports = findFreePorts(2);
   const makeHost = (index: 0 | 1): SmallHost => {
     const name = NAMES[index];
     const place = placeOf(index);

@@ -7,7 +7,7 @@ import type { StatusReply } from "../../../src/http/reply/status.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { FOLDER_LOCK_FILE } from "../../../src/store/folder/files.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
-import { createRandom, makeTempFolder, seed, chooseSize } from "../../support/suite-harness.ts";
+import { makeTempFolder, chooseSize } from "../../support/suite-harness.ts";
 import { expectKept, testPromises } from "../shared/promises.ts";
 import { findFreePorts } from "../../support/free-ports.ts";
 import { startServer, type ServerProcess } from "../shared/server-process.ts";
@@ -17,7 +17,7 @@ const ROUNDS = chooseSize(3, 20);
 /** How long a lock holder waits before it writes its pid, as on a busy machine; in milliseconds. */
 const PID_DELAY = 300;
 
-const ports = findFreePorts(PROCESSES, createRandom(seed));
+const ports = findFreePorts(PROCESSES);
 const root = makeTempFolder();
 const site = join(root, "site");
 

@@ -27,7 +27,7 @@ const PARALLEL_SITES = Math.min(4, availableParallelism());
 const RUNS_PER_SITE = 160;
 
 const root = makeTempFolder();
-const ports = findFreePorts(PARALLEL_SITES, createRandom(seed));
+const ports = findFreePorts(PARALLEL_SITES);
 const [firstPort = 0] = ports;
 
 describe("a killed server", () => {

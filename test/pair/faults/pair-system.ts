@@ -65,7 +65,7 @@ export class PairSystem {
         consumption: consumptionTerms({ max: null }),
       },
     });
-    const ports = findFreePorts(4, options.random);
+    const ports = findFreePorts(4);
     const makeMember = async (index: 0 | 1): Promise<Member> => {
       const [own = 0, clients = 0] = ports.slice(2 * index);
       const proxies = await Promise.all([

@@ -46,7 +46,7 @@ const root = makeTempFolder();
 const cluster = PostgresCluster.start();
 atEnd(() => cluster.remove());
 const random = createRandom(seed);
-const ports = findFreePorts(2 * PARALLEL_SITES, random);
+const ports = findFreePorts(2 * PARALLEL_SITES);
 const [firstPort = 0] = ports;
 
 const counts: PairKillCounts = {
