@@ -2,10 +2,11 @@ import { expect, test } from "bun:test";
 import { startBinary } from "../support/binary.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { chooseSize } from "../support/suite-harness.ts";
 
 const CLIENTS = 256;
 const SLOTS = 10;
-const CALLS = Number(process.env["CONTENTION_CALLS"] ?? 20_000);
+const CALLS = chooseSize(20_000, 100_000);
 /** All clients have the same address, so its audit budget must not limit them. */
 const LISTEN = ["--listen", "127.0.0.1:0", "--audit-budget", "0"];
 

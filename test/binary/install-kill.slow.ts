@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { startBinary, type ServerProcess } from "../support/binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
+import { chooseSize } from "../support/suite-harness.ts";
 
 /** Each of the 12 delays once. */
-const KILLS = 12;
+const KILLS = chooseSize(12, 25);
 
 interface LicenseReply {
   readonly id: number;

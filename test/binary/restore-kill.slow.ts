@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { buildBinary, startBinary } from "../support/binary.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { contentsOf } from "../support/temp-folder.ts";
+import { chooseSize } from "../support/suite-harness.ts";
 
-const KILLS = 10;
+const KILLS = chooseSize(10, 20);
 const LISTEN = ["--listen", "127.0.0.1:0"];
 
 /** The file names that appear at each step of a restore; null: a random instant. */

@@ -7,8 +7,9 @@ import type { UsageReply } from "../../src/http/routes/usage.ts";
 import { runBinary, startBinary, type ServerProcess } from "../support/binary.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { chooseSize } from "../support/suite-harness.ts";
 
-const ROUNDS = 8;
+const ROUNDS = chooseSize(8, 12);
 
 async function startDemo(folder: string): Promise<ServerProcess> {
   const server = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
