@@ -184,8 +184,11 @@ describe("the jobs", () => {
     expect(argumentsOf(`test:${kind}`).toSorted()).toEqual(suites.toSorted());
   });
 
-  test("run every slow test once", () => {
+  test("run every slow test once, and name no folder without one", () => {
     const folders = argumentsOf("test:slow");
+    expect(
+      folders.filter((folder) => allFiles(`test/${folder}/**/*.slow.ts`).length === 0),
+    ).toEqual([]);
     const times = (path: string): number =>
       folders.filter((folder) => path.startsWith(`test/${folder}/`)).length;
     expect(allFiles("test/**/*.slow.ts").filter((path) => times(path) !== 1)).toEqual([]);

@@ -101,7 +101,7 @@ export const JOBS: readonly Job[] = [
   slow(["binary"], [...RULES, ...REQUESTS, ...OPERATIONS, ...FOLDERS, "src/usage/", "src/cli/"]),
   slow(["cli"], ["src/cli/"]),
   slow(["desk"], DESK),
-  slow(["domain", "model", "sharing"], RULES),
+  slow(["model", "sharing"], RULES),
   slow(["election"], PAIR),
   slow(["http"], REQUESTS),
   slow(["operations", "store"], FOLDERS),
