@@ -7,7 +7,13 @@ import { Identity } from "../../../src/operations/identity.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import { Store } from "../../../src/store/store.ts";
-import { runBerth, runOrThrow, runJsonOrThrow, startServer } from "../../support/run-berth.ts";
+import {
+  runBerth,
+  runJsonOrThrow,
+  runOrThrow,
+  runProcess,
+  startServer,
+} from "../../support/run-berth.ts";
 import { writeLongAuditLog } from "../../support/long-audit-log.ts";
 import { VENDOR } from "../../support/new-site.ts";
 import { MONDAY } from "../../support/scenario.ts";
@@ -124,8 +130,12 @@ test("berth audit shows this machine as the address of a local command", async (
 
 test("berth audit and berth slots --local show times in the machine's time zone", async () => {
   const { folder } = await startUsedDemo();
-  const shown = (words: string[]) =>
-    runOrThrow([...words, "--data", folder], { env: { TZ: "Asia/Tokyo" } });
+  const shown = async (words: string[]): Promise<string> => {
+    // The time zone belongs to the process.
+    const result = await runProcess([...words, "--data", folder], { env: { TZ: "Asia/Tokyo" } });
+    expect([result.code, result.stderr]).toEqual([0, ""]);
+    return result.stdout;
+  };
   const inTokyo = (text: string): string =>
     text.replaceAll(/\b\d{4}-\S+Z\b/g, (time) => {
       const shifted = new Date(Date.parse(time) + 9 * 3_600_000).toISOString();

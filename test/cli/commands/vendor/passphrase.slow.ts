@@ -1,7 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { runWithAnswers, runBerth, runOrThrow } from "../../../support/run-berth.ts";
+import {
+  runBerth,
+  runOnTerminalWithAnswers,
+  runOrThrow,
+  runWithAnswers,
+} from "../../../support/run-berth.ts";
 import { tempFolder } from "../../../support/temp-folder.ts";
 
 const GOOD = "correct horse battery";
@@ -80,11 +85,11 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
   });
 
   test.each([
-    ["the two entries differ", OTHER, 1],
-    ["the second entry is cancelled with Ctrl-C", "\u0003", 130],
-  ])("vendor init creates no desk when %s", async (_what, second, code) => {
+    ["the two entries differ", runWithAnswers, OTHER, 1],
+    ["the second entry is cancelled with Ctrl-C", runOnTerminalWithAnswers, "\u0003", 130],
+  ])("vendor init creates no desk when %s", async (_what, run, second, code) => {
     const paths = newDeskPaths();
-    const shown = await runWithAnswers(init(paths), [
+    const shown = await run(init(paths), [
       ["new passphrase: ", GOOD],
       ["new passphrase again: ", second],
     ]);
