@@ -42,10 +42,6 @@ test("the slot of a killed berth run goes to the next one at its time-out", asyn
   const { server, listSlots } = await openSite();
   const job = startWrapped(server, [], SLEEP);
   await job.waitForStdout("started");
-  const command = childOf(job.pid);
-  onTestFinished(() => {
-    process.kill(command, "SIGKILL");
-  });
   job.signal("SIGKILL");
   await job.exited;
   const [killed] = await listSlots();

@@ -33,7 +33,7 @@ export function parseExposition(text: string, format: "openmetrics" | "text"): P
   let metadata: Record<string, string> = {};
   let current: ParsedFamily | null = null;
   for (const line of lines) {
-    const comment = /^# (TYPE|UNIT|HELP) ([a-zA-Z_:][a-zA-Z0-9_:]*) (.*)$/.exec(line);
+    const comment = /^# (TYPE|UNIT|HELP) ([a-zA-Z_:][a-zA-Z0-9_:]*) (.*)$/s.exec(line);
     if (comment !== null) {
       const [, kind = "", name = "", rest = ""] = comment;
       if (metadata["name"] !== name) metadata = { name };
@@ -68,8 +68,9 @@ function startFamily(
   return family;
 }
 
-const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (-?\d[\d.e+-]*|NaN|[+-]Inf)$/;
-const PAIR = /^([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\[\\"n])*)"(?:,(?=.)|$)/;
+// A value may contain U+2028, which a dot matches only with the flag s.
+const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (-?\d[\d.e+-]*|NaN|[+-]Inf)$/s;
+const PAIR = /^([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\[\\"n])*)"(?:,(?=.)|$)/s;
 
 function parseSample(line: string): ParsedSample {
   const [match, name = "", pairs = "", number = ""] = SAMPLE.exec(line) ?? [];
@@ -86,7 +87,7 @@ function parseSample(line: string): ParsedSample {
 }
 
 const unescapeText = (text: string): string =>
-  text.replaceAll(/\\(.)/g, (_match, character: string) => (character === "n" ? "\n" : character));
+  text.replaceAll(/\\(.)/gs, (_match, character: string) => (character === "n" ? "\n" : character));
 
 const parseNumber = (text: string): number =>
   text.endsWith("Inf") ? (text.startsWith("-") ? -Infinity : Infinity) : Number(text);

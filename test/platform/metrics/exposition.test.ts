@@ -126,6 +126,7 @@ test.each(["openmetrics", "text"] as const)(
         );
         expect(family?.samples).toEqual([{ name: "foo", labels: { a: label }, value: value + 0 }]);
       }),
+      { examples: [["\u2028", 0]] },
     );
   },
 );
