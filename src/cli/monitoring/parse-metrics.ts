@@ -5,8 +5,9 @@ interface MetricSample {
   readonly value: number;
 }
 
-const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$/;
-const PAIR = /(?:^|,)([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"/g;
+// The flag s: a label may contain U+2028, which ends a line for a dot.
+const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$/s;
+const PAIR = /(?:^|,)([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"/gs;
 
 /** Reads the samples of a reply in the text format. Lines of another form are left out. */
 function parseMetrics(text: string): MetricSample[] {
@@ -21,7 +22,7 @@ function parseMetrics(text: string): MetricSample[] {
 }
 
 const unescapeValue = (text: string): string =>
-  text.replaceAll(/\\(.)/g, (_match, character: string) => (character === "n" ? "\n" : character));
+  text.replaceAll(/\\(.)/gs, (_match, character: string) => (character === "n" ? "\n" : character));
 
 /** The samples of one server, by the names of their metrics. */
 export class MetricSamples {

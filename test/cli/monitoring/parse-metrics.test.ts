@@ -11,3 +11,8 @@ test("labels are read whose values contain commas, quotes, backslashes, line bre
     },
   ]);
 });
+
+test("a sample is read whose label contains a line separator of Unicode", () => {
+  const text = 'slots{site="a\u2028b"} 4\n';
+  expect(new MetricSamples(text).find("slots", { site: "a\u2028b" })).toBe(4);
+});
