@@ -14,7 +14,7 @@ import { printSlowestFiles } from "./profile.ts";
 import { runPlan, type Print } from "./run-plan.ts";
 
 /** More than processors, because a job that keeps one busy on average waits at times. */
-const CAPACITY = availableParallelism() + 0.5;
+const CAPACITY = availableParallelism() + 1;
 
 interface RunFlags {
   readonly all?: boolean;
