@@ -38,14 +38,7 @@ export function superviseProcesses(): void {
     process.on(signal, () => void endAfterSignal(EXIT_CODES[signal]));
   }
   if (!isLinux) return;
-  const integer = FFIType.i32;
-  const { symbols } = dlopen("libc.so.6", {
-    prctl: {
-      args: [integer, FFIType.u64, FFIType.u64, FFIType.u64, FFIType.u64],
-      returns: integer,
-    },
-    waitpid: { args: [integer, FFIType.ptr, integer], returns: integer },
-  });
+  const symbols = loadLibrary();
   symbols.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   symbols.prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
   // An adopted process that ends would stay a zombie; a test may wait until it is gone.
@@ -54,6 +47,21 @@ export function superviseProcesses(): void {
       if (!started.has(pid) && !isAlive(pid)) symbols.waitpid(pid, null, WNOHANG);
     }
   });
+}
+
+/** The C library: glibc, or musl. */
+function loadLibrary() {
+  const { i32, u64, ptr } = FFIType;
+  const functions = {
+    prctl: { args: [i32, u64, u64, u64, u64], returns: i32 },
+    waitpid: { args: [i32, ptr, i32], returns: i32 },
+  } as const;
+  try {
+    return dlopen("libc.so.6", functions).symbols;
+  } catch {
+    const machine = process.arch === "arm64" ? "aarch64" : "x86_64";
+    return dlopen(`libc.musl-${machine}.so.1`, functions).symbols;
+  }
 }
 
 /** For each child that this process starts with `Bun.spawn`. */
