@@ -24,7 +24,7 @@ export const checkpointCommand = defineCommand({
       openSegment: Number(open),
       keepMonths: Number(keep),
       usageMonths: Number(usage),
-      serverPid: Number(server),
+      holderPid: Number(server),
       onUsageUpdate: (error) => {
         usageError = error;
       },

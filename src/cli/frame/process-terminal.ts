@@ -80,7 +80,7 @@ let typedAhead = "";
 
 /**
  * Uses listeners and removes them again: a loop over the stream would destroy it at its end, and no
- * second question could be asked.
+ * second question could be answered.
  */
 function readLine(): Promise<string | null> {
   const { stdin } = process;

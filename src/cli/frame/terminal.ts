@@ -128,7 +128,7 @@ export async function askYesNo(question: string): Promise<boolean> {
 export const askHidden = (question: string): Promise<string | null> =>
   current().terminal.readLine("hidden", question);
 
-/** Whether somebody can answer a question. */
+/** Whether a question can be answered: standard input is a terminal. */
 export const canAsk = (): boolean => current().terminal.isTerminal("stdin");
 
 /** Reads from standard input, as much as is there; 0 at its end. */

@@ -97,7 +97,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
       const onUsageUpdate = usageUpdates.record;
       // Nobody else waits for a command, and it ends after its checkpoint: it needs no process.
       await (holder === "command"
-        ? runCheckpoint(path, { ...months, openSegment, serverPid: process.pid, onUsageUpdate })
+        ? runCheckpoint(path, { ...months, openSegment, holderPid: process.pid, onUsageUpdate })
         : checkpointInChild(path, openSegment, stopping, { ...months, onUsageUpdate }));
     },
     usageUpdates,

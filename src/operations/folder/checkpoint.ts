@@ -14,18 +14,18 @@ export interface CheckpointJob {
   /** Months of usage to keep besides the current one. */
   readonly usageMonths: number;
   /** The process that holds the folder; without it the checkpoint is not wanted any more. */
-  readonly serverPid: number;
+  readonly holderPid: number;
   /** Called unless another process updates the usage files; null: they are updated. */
   readonly onUsageUpdate: (error: string | null) => void;
 }
 
 /** Writes the closed segments of the journal into the state, the audit log and the usage files. */
 export function runCheckpoint(folder: string, job: CheckpointJob): Promise<void> {
-  const { openSegment, keepMonths, usageMonths, serverPid, onUsageUpdate } = job;
+  const { openSegment, keepMonths, usageMonths, holderPid, onUsageUpdate } = job;
   return checkpointWithUsage(realDisk, folder, openSegment, {
     keepMonths,
     usageMonths,
-    isStillWanted: () => isLockedBy(realDisk, folder, serverPid),
+    isStillWanted: () => isLockedBy(realDisk, folder, holderPid),
     onUsageUpdate,
   });
 }

@@ -7,7 +7,7 @@ import { runBerth, type CommandOptions } from "../../support/run-berth.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
 const run = (args: readonly string[], options: CommandOptions = {}) =>
-  runBerth(["rules", "import", ...args], { ...options });
+  runBerth(["rules", "import", ...args], options);
 
 function writeOptions(text: string): { folder: string; file: string } {
   const folder = tempFolder();
