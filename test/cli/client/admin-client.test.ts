@@ -1,5 +1,9 @@
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import { unwrapReply } from "../../../src/cli/client/admin-client.ts";
+import { runJsonOrThrow, runOrThrow } from "../../support/run-berth.ts";
+import { makeLicensedSite } from "../../support/site-folder.ts";
+import { tempFolder } from "../../support/temp-folder.ts";
 
 const refuse = (value: unknown): Promise<unknown> =>
   unwrapReply(Promise.resolve({ data: null, error: { value }, response: new Response() })).catch(
@@ -17,4 +21,16 @@ test("unwrapReply says that the server is older if it lacks the route of a comma
 test("unwrapReply passes on the hint of the server", async () => {
   const reply = { status: 404, code: "not_found", message: "no such backup", hint: "list them" };
   expect(await refuse(reply)).toMatchObject({ statement: "no such backup", hint: "list them" });
+});
+
+test("a command that changes a stopped folder leaves a checkpoint of its change", async () => {
+  const folder = join(tempFolder(), "data");
+  const data = ["--data", folder];
+  await makeLicensedSite(folder, { product: "cad" });
+  const verify = () => runJsonOrThrow<{ seq: number; checkpoint_seq: number }>(["verify", ...data]);
+  const before = await verify();
+  await runOrThrow(["license", "request", "--product", "cad", ...data]);
+  const after = await verify();
+  expect(after.seq).toBeGreaterThan(before.seq);
+  expect(after.checkpoint_seq).toBe(after.seq);
 });
