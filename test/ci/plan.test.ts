@@ -84,6 +84,12 @@ describe("the plan of .ci/run", () => {
     expect(reasons).toContain("leaves out build: nothing that it judges changed");
   });
 
+  test("looks for planted bugs after a change of a fault suite, not of the store", () => {
+    expect(longAfter("src/store/store.ts")).not.toContain("faults planted-bugs");
+    expect(longAfter("test/faults/kill/kill.suite.ts")).toContain("faults planted-bugs");
+    expect(longAfter("test/support/planted-bugs.ts")).toContain("faults planted-bugs");
+  });
+
   test("begins with the job that takes longest, as measured", () => {
     const root = makeFolder({
       "test/ci/measured.json": `{"a": {"wall": 5, "processor": 1}, "b": {"wall": 9, "processor": 18}}`,
