@@ -16,7 +16,7 @@ const MAX_REPEATED = 10;
  * Suites whose failures are never a coincidence: they search for a rare broken promise, with random
  * choices from a seed. The same seed runs again, to show whether it alone is the cause.
  */
-const IS_SEARCH = /^test\/(?:model|sharing|election|faults|pair)\/|injected-bugs|planted-bugs/;
+const IS_SEARCH = /^test\/(?:model|sharing|election|faults|pair)\/|planted-bugs/;
 
 export type Print = (text: string) => void;
 

@@ -67,7 +67,7 @@ describe("a run of CI", () => {
     expect(output).not.toContain("(pass)");
   });
 
-  test.each(["test/model/b.test.ts", "test/faults/b.test.ts", "test/x/injected-bugs.test.ts"])(
+  test.each(["test/model/b.test.ts", "test/faults/b.test.ts", "test/x/planted-bugs.test.ts"])(
     "fails although %s passes with the same seed when it runs again",
     async (path) => {
       const folder = makeFolder({ [path]: failing(1) });

@@ -1,7 +1,7 @@
 // Classic bugs of a store, as edits to the sources. Each is planted into a copy of the sources, where
 // the suites listed for it must detect it: a fault suite that cannot fail proves nothing.
 
-import type { InjectedBug } from "../../support/injected-bugs.ts";
+import type { PlantedBug } from "../../support/planted-bugs.ts";
 
 export type FaultSuiteName =
   | "kill"
@@ -15,7 +15,7 @@ export type FaultSuiteName =
   | "storage-growth"
   | "memory-growth";
 
-export interface PlantedBug extends InjectedBug {
+export interface StoreBug extends PlantedBug {
   readonly caughtBy: readonly FaultSuiteName[];
   /** A pattern for the titles of the tests in its first suite that show it; a soak runs all. */
   readonly tests?: string;
@@ -23,7 +23,7 @@ export interface PlantedBug extends InjectedBug {
   readonly seed?: number;
 }
 
-export const bugs: readonly PlantedBug[] = [
+export const STORE_BUGS: readonly StoreBug[] = [
   {
     name: "the journal is never synced",
     in: "FileBatchWriter.sync",

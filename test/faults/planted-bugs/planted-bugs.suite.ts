@@ -4,11 +4,11 @@
 // detect it, with all its tests: `SUITES="kill power" bun run test:faults planted-bugs`.
 import { describe, test } from "bun:test";
 import { availableParallelism } from "node:os";
-import { detectBug } from "../../support/injected-bugs.ts";
+import { detectBug } from "../../support/planted-bugs.ts";
 import { compileInputs } from "../../support/sources.ts";
 import { isSoak } from "../../support/suite-harness.ts";
 import { limitParallel } from "../shared/parallel.ts";
-import { bugs, type PlantedBug, type FaultSuiteName } from "./bugs.ts";
+import { STORE_BUGS, type StoreBug, type FaultSuiteName } from "./bugs.ts";
 
 const COPIED_PATHS = [...compileInputs, "bunfig.toml", "test/support", "test/faults"];
 
@@ -31,7 +31,7 @@ interface DetectionResult {
 }
 
 /** Runs a suite on a copy with the bug. */
-async function detectWith(bug: PlantedBug, suite: FaultSuiteName): Promise<DetectionResult> {
+async function detectWith(bug: StoreBug, suite: FaultSuiteName): Promise<DetectionResult> {
   const isFirst = suite === bug.caughtBy[0] && !runsEverySuite;
   const filter = isFirst && bug.tests !== undefined ? ["-t", bug.tests] : [];
   const { SOAK: _soak, SEED: _seed, ...env } = process.env;
@@ -52,7 +52,7 @@ async function detectWith(bug: PlantedBug, suite: FaultSuiteName): Promise<Detec
   return { isCaught: match !== null, isSkipped, output: output.slice(-4_500) };
 }
 
-async function detect(bug: PlantedBug): Promise<void> {
+async function detect(bug: StoreBug): Promise<void> {
   const suites = bug.caughtBy.filter(
     (suite) => namedSuites.length === 0 || namedSuites.includes(suite),
   );
@@ -65,7 +65,7 @@ async function detect(bug: PlantedBug): Promise<void> {
   if (missed.length > 0) throw new Error(missed.join("\n"));
 }
 
-const detectable = bugs.filter(
+const detectable = STORE_BUGS.filter(
   ({ caughtBy }) =>
     namedSuites.length === 0 || caughtBy.some((suite) => namedSuites.includes(suite)),
 );

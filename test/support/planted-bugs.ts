@@ -1,6 +1,6 @@
 // Known bugs, one at a time: each is an edit of the sources, made in a copy of them, where one
 // program must detect it. `test/faults/planted-bugs` does it with fault suites, and
-// `*/injected-bugs.slow.ts` with comparisons of the rules with a model.
+// `*/planted-bugs.slow.ts` with comparisons of the rules with a model.
 import { expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import type { SourceEdit } from "./source-edits.ts";
@@ -8,7 +8,7 @@ import { copySources } from "./sources.ts";
 import { atEnd, makeTempFolder } from "./suite-harness.ts";
 
 /** A bug as an edit of the sources, which a test must detect. */
-export interface InjectedBug extends SourceEdit {
+export interface PlantedBug extends SourceEdit {
   readonly name: string;
 }
 
@@ -16,7 +16,7 @@ export interface InjectedBug extends SourceEdit {
 const TIMEOUT = 30 * 60_000;
 
 interface Detection {
-  readonly bug: InjectedBug;
+  readonly bug: PlantedBug;
   /** What is copied; the program runs at the root of the copy. */
   readonly paths: readonly string[];
   readonly command: readonly string[];
@@ -64,10 +64,10 @@ export async function detectBug(detection: Detection): Promise<DetectionResult> 
   return { match: pattern.exec(output), output, seconds };
 }
 
-interface InjectedBugTests {
+interface PlantedBugTests {
   /** What detects the bugs: the titles are this and the name of a bug. */
   readonly title: string;
-  readonly bugs: readonly InjectedBug[];
+  readonly bugs: readonly PlantedBug[];
   /** The folder with the random test. */
   readonly testFolder: string;
   /** A program that writes `differs` as soon as it detects a bug. */
@@ -75,7 +75,7 @@ interface InjectedBugTests {
 }
 
 /** One test for each bug: the program finds it. */
-export function testInjectedBugs({ title, bugs, testFolder, search }: InjectedBugTests): void {
+export function testPlantedBugs({ title, bugs, testFolder, search }: PlantedBugTests): void {
   const paths = ["src", testFolder, "test/support", "test/faults", "package.json", "tsconfig.json"];
   test.each(bugs.map((bug) => [bug.name, bug] as const))(`${title}: %s`, async (_name, bug) => {
     const command = ["-e", search];

@@ -1,6 +1,6 @@
-import type { InjectedBug } from "../support/injected-bugs.ts";
+import type { PlantedBug } from "../support/planted-bugs.ts";
 
-export const INJECTED_BUGS: readonly InjectedBug[] = [
+export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "a slot is still held at the instant it ends",
     in: "findHeldSlot",

@@ -1,7 +1,7 @@
 // Shows that the model can disagree: each bug here is put into a copy of the rules, and the model
 // must then differ from them.
-import { testInjectedBugs } from "../support/injected-bugs.ts";
-import { INJECTED_BUGS } from "./injected-bugs.ts";
+import { testPlantedBugs } from "../support/planted-bugs.ts";
+import { PLANTED_BUGS } from "./planted-bugs.ts";
 
 const SEARCH = `
 import { runSeed } from "./test/model/compare.ts";
@@ -12,9 +12,9 @@ for (let seed = 1; seed <= 60; seed += 1) {
 }
 `;
 
-testInjectedBugs({
-  title: "the model detects an injected bug",
-  bugs: INJECTED_BUGS,
+testPlantedBugs({
+  title: "the model detects a planted bug",
+  bugs: PLANTED_BUGS,
   testFolder: "test/model",
   search: SEARCH,
 });

@@ -1,7 +1,7 @@
-import type { InjectedBug } from "../support/injected-bugs.ts";
+import type { PlantedBug } from "../support/planted-bugs.ts";
 
 /** Each of them breaks a promise of a pair, and the simulation must notice it. */
-export const INJECTED_BUGS: readonly InjectedBug[] = [
+export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "a leader answers longer than its term",
     in: "Term.extend",

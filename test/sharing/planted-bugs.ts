@@ -1,6 +1,6 @@
-import type { InjectedBug } from "../support/injected-bugs.ts";
+import type { PlantedBug } from "../support/planted-bugs.ts";
 
-export const INJECTED_BUGS: readonly InjectedBug[] = [
+export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "the last kept slot is given away",
     in: "hasRoomFor",

@@ -1,7 +1,7 @@
 // Shows that the naive model can disagree: each bug here is put into a copy of the rules, and a
 // random sequence must then find it.
-import { testInjectedBugs } from "../support/injected-bugs.ts";
-import { INJECTED_BUGS } from "./injected-bugs.ts";
+import { testPlantedBugs } from "../support/planted-bugs.ts";
+import { PLANTED_BUGS } from "./planted-bugs.ts";
 
 const SEARCH = `
 import { generateSequence } from "./test/sharing/generate.ts";
@@ -17,9 +17,9 @@ for (let seed = 1; seed <= 900; seed += 1) {
 }
 `;
 
-testInjectedBugs({
-  title: "the naive model of sharing detects an injected bug",
-  bugs: INJECTED_BUGS,
+testPlantedBugs({
+  title: "the naive model of sharing detects a planted bug",
+  bugs: PLANTED_BUGS,
   testFolder: "test/sharing",
   search: SEARCH,
 });

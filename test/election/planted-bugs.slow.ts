@@ -1,6 +1,6 @@
 // Shows that the simulation can fail: each bug here is put into a copy of the sources.
-import { testInjectedBugs } from "../support/injected-bugs.ts";
-import { INJECTED_BUGS } from "./injected-bugs.ts";
+import { testPlantedBugs } from "../support/planted-bugs.ts";
+import { PLANTED_BUGS } from "./planted-bugs.ts";
 
 const SEARCH = `
 import { log } from "./src/platform/log.ts";
@@ -14,9 +14,9 @@ for (let seed = 1; seed <= 4000; seed += 1) {
 process.exit(0);
 `;
 
-testInjectedBugs({
-  title: "the simulation of a pair detects an injected bug",
-  bugs: INJECTED_BUGS,
+testPlantedBugs({
+  title: "the simulation of a pair detects a planted bug",
+  bugs: PLANTED_BUGS,
   testFolder: "test/election",
   search: SEARCH,
 });

@@ -1,0 +1,29 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { PLANTED_BUGS as ELECTION_BUGS } from "../election/planted-bugs.ts";
+import { STORE_BUGS } from "../faults/planted-bugs/bugs.ts";
+import { PLANTED_BUGS as MODEL_BUGS } from "../model/planted-bugs.ts";
+import { PLANTED_BUGS as SHARING_BUGS } from "../sharing/planted-bugs.ts";
+import { applyEdit, readSources } from "./source-edits.ts";
+import { repositoryRoot } from "./sources.ts";
+
+const sources = readSources(repositoryRoot);
+const bugs = [...STORE_BUGS, ...MODEL_BUGS, ...SHARING_BUGS, ...ELECTION_BUGS];
+
+// The suites that look for the bugs take minutes. This shows at once that each can still be planted.
+describe("planted bugs", () => {
+  test.each(bugs.map((bug) => [bug.name, bug] as const))(
+    "the source has exactly one location to plant: %s",
+    (_name, bug) => {
+      expect(applyEdit(sources, bug).path).toStartWith("src/");
+    },
+  );
+
+  test("name only suites that exist", () => {
+    const suites = new Set(STORE_BUGS.flatMap(({ caughtBy }) => caughtBy));
+    const isMissing = (suite: string): boolean =>
+      !existsSync(join(repositoryRoot, "test/faults", suite, `${suite}.suite.ts`));
+    expect([...suites].filter(isMissing)).toEqual([]);
+  });
+});
