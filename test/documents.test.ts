@@ -74,6 +74,20 @@ describe("every document", () => {
     expect(cells.filter((cell) => cell.length > MAX_CELL)).toEqual([]);
   });
 
+  test("defines a term as every other document does", () => {
+    const definitions = new Map<string, Set<string>>();
+    for (const path of documentPaths) {
+      const heading = /^## (?:Terms(?: used here)?|Words)$/m.exec(readDocument(path))?.[0];
+      // The terms of FORMATS.md are those of a license.
+      if (heading === undefined || path.endsWith("FORMATS.md")) continue;
+      for (const [term = "", definition = ""] of tableRowsBelow(path, heading)) {
+        definitions.set(term, (definitions.get(term) ?? new Set()).add(definition));
+      }
+    }
+    expect(definitions.get("slot")).toBeDefined();
+    expect([...definitions].filter(([, { size }]) => size > 1)).toEqual([]);
+  });
+
   test("names scripts of package.json that exist", () => {
     const scripts = documentPaths.flatMap((path) =>
       [...readDocument(path).matchAll(/\bbun run ([a-z][\w:]*)/g)].map(([, name = ""]) => name),
