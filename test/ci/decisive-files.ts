@@ -9,10 +9,10 @@ const ASSEMBLY =
   /^src\/(?:main\.ts|cli\/command-table\.ts|cli\/serve\/.*|http\/app\.ts|operations\/wire\.ts)$/;
 
 /**
- * Pure functions, which `bun run test` and the models judge. A suite about files, requests or pages
- * judges them only if it names them.
+ * Pure functions, which `bun run test` and the models judge, and the store, which the fault suites
+ * judge. Nearly everything imports them: another suite judges them only if it names them.
  */
-const PURE = /^src\/(?:domain|faults|license|rules|usage)\//;
+const JUDGED_BY_NAME = /^src\/(?:domain|faults|license|rules|store|usage)\//;
 
 interface Judge {
   readonly judges: "everything" | readonly string[];
@@ -42,7 +42,7 @@ export class DecisiveFiles {
     const sources = this.#sources.filter((file) => judged.some((path) => file.startsWith(path)));
     const tests = judge.tests.flatMap((pattern) => scan(this.#root, pattern));
     const files = this.#graph
-      .collect(sources, (from, to) => !ASSEMBLY.test(from) && !PURE.test(to))
+      .collect(sources, (from, to) => !ASSEMBLY.test(from) && !JUDGED_BY_NAME.test(to))
       .union(this.#graph.collect(tests, (_, to) => to.startsWith("test/")));
     this.#known.set(judge, files);
     return files;
