@@ -1,5 +1,6 @@
 // Builds build/out/berth, the executable for this machine. --all builds one for every target, and
 // --target NAME one of them, with checksums, a list of components (SBOM) and license notices.
+// --for-tests builds build/out/for-tests/berth, which only tests may start.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,14 +15,24 @@ import { createSbom } from "./sbom.ts";
 import { executableSuffix, TARGETS, type Target } from "./targets.ts";
 
 const EXIT_USAGE = 2;
+const OPTIONS = {
+  all: { type: "boolean" },
+  target: { type: "string" },
+  "for-tests": { type: "boolean" },
+} as const;
 const out = join(repositoryRoot, "build", "out");
-const requestedTargets = parseTargets(process.argv.slice(2));
+const requested = parseTargets(process.argv.slice(2));
 const packages = await findBundledPackages();
 const notices = collectNotices(packages);
 mkdirSync(out, { recursive: true });
-if (requestedTargets === null)
-  printBuilt("berth", await compile(join(out, "berth"), notices, null));
-else await buildTargets(requestedTargets);
+if (requested === "this machine") await buildHere("berth", false);
+else if (requested === "tests") await buildHere(join("for-tests", "berth"), true);
+else await buildTargets(requested);
+
+/** With the runtime of this process. */
+async function buildHere(name: string, isForTests: boolean): Promise<void> {
+  printBuilt(name, await compile(join(out, name), notices, null, isForTests));
+}
 
 async function buildTargets(targets: readonly Target[]): Promise<void> {
   const built: { readonly name: string; readonly target: Target }[] = [];
@@ -71,13 +82,12 @@ async function buildTarget(target: Target): Promise<string | null> {
   }
 }
 
-/** Null: this machine, with the runtime of this process. */
-function parseTargets(args: string[]): readonly Target[] | null {
+function parseTargets(args: string[]): readonly Target[] | "this machine" | "tests" {
   const hint = `bun run build [--all | --target ${TARGETS.map(({ name }) => name).join("|")}]`;
   try {
-    const options = { all: { type: "boolean" }, target: { type: "string" } } as const;
-    const { all, target } = parseArgs({ args, options }).values;
-    if (target === undefined) return all === true ? TARGETS : null;
+    const { all, target, "for-tests": isForTests } = parseArgs({ args, options: OPTIONS }).values;
+    if (isForTests === true) return "tests";
+    if (target === undefined) return all === true ? TARGETS : "this machine";
     const matches = TARGETS.filter(({ name }) => name === target);
     if (matches.length === 1) return matches;
     printError(`there is no target ${target}`, hint);

@@ -22,6 +22,15 @@ export const compileOptions = {
   define: productionDefine,
 } as const;
 
+/**
+ * For executables that only tests start: this environment variable makes a server believe that it is
+ * on a machine of its own, so that copies of one data folder can be served at the same time.
+ */
+export const testDefine = { BERTH_MACHINE_VARIABLE: '"BERTH_TEST_MACHINE"' } as const;
+
+/** For all others: without the name of a variable, the check for copies cannot be turned off. */
+const releaseDefine = { BERTH_MACHINE_VARIABLE: "undefined" } as const;
+
 /** Otherwise the executable would load .env and bunfig.toml from its working folder. */
 export const isolationOptions = { autoloadDotenv: false, autoloadBunfig: false } as const;
 
@@ -33,6 +42,7 @@ export async function compile(
   path: string,
   notices: Notices,
   crossTarget: CrossTarget | null,
+  isForTests = false,
 ): Promise<number> {
   // Built in another folder first: a running executable cannot be overwritten, but it can be
   // replaced. Always under the same name, because the name becomes part of the bytes.
@@ -53,6 +63,7 @@ export async function compile(
         BERTH_COMMIT: JSON.stringify(readCommit()),
         BERTH_NOTICES: JSON.stringify(JSON.stringify(notices)),
         BERTH_PAGE: JSON.stringify(JSON.stringify(await bundlePage())),
+        ...(isForTests ? testDefine : releaseDefine),
         ...builtInTrustDefine(),
       },
       compile: {

@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { STATE_FILE } from "../../src/store/folder/files.ts";
+import { buildMultiMachineBinary } from "../support/binary.ts";
 import { CannotMeasure, type BenchSize, type PartResult } from "./bench-part.ts";
 import { formatNumber } from "./goals.ts";
 import { readUsage } from "./process-usage.ts";
@@ -49,7 +50,8 @@ export async function measureAgainst(other: OtherExecutable, size: BenchSize): P
   const site = await makePopulatedSite(join(folder, "berth"), USERS);
   const otherSite = copySite(other.site ?? site, join(folder, NAME));
   const servers = [
-    await BenchServer.startBerth(site, USERS),
+    // The other one, of a release, runs over a copy on this machine.
+    await BenchServer.startLicenseServer("berth", [buildMultiMachineBinary()], site, USERS),
     await startOther(other, otherSite, USERS),
   ];
   const loads: readonly ServerLoad[] = [

@@ -2,7 +2,7 @@
 // design differs.
 import { join } from "node:path";
 import { repositoryRoot, mainEntry } from "../../build/bundled-packages.ts";
-import { compileOptions, isolationOptions } from "../../build/executable.ts";
+import { compileOptions, isolationOptions, testDefine } from "../../build/executable.ts";
 
 export const outputFolder = join(repositoryRoot, "build", "out");
 
@@ -41,7 +41,7 @@ const memoryStorePlugin: Bun.BunPlugin = {
 
 async function build(name: string, entry: string, plugins: Bun.BunPlugin[] = []): Promise<string> {
   const outfile = join(outputFolder, `bench-${name}`);
-  const define = { ...compileOptions.define, BERTH_COMMIT: '"bench"' };
+  const define = { ...compileOptions.define, ...testDefine, BERTH_COMMIT: '"bench"' };
   const compile = { ...isolationOptions, outfile };
   await Bun.build({ ...compileOptions, entrypoints: [entry], plugins, define, compile });
   return outfile;

@@ -2,7 +2,7 @@
 // standby, beside those of a server that is alone, in turns.
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildBinary } from "../support/binary.ts";
+import { buildBinary, buildMultiMachineBinary } from "../support/binary.ts";
 import { atEnd } from "../support/suite-harness.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { PostgresCluster } from "../pair/postgres-cluster.ts";
@@ -34,7 +34,7 @@ export async function measurePair(size: BenchSize): Promise<PartResult> {
   const pairFolder = copySite(aloneFolder, join(folder, "pair"));
   const alone = await BenchServer.startLicenseServer(
     "alone",
-    [buildBinary()],
+    [buildMultiMachineBinary()],
     aloneFolder,
     REGISTRATIONS,
   );

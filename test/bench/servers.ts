@@ -3,7 +3,12 @@ import { cpSync, lstatSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { atEnd } from "../support/suite-harness.ts";
-import { buildBinary, startProgram, type ServerProcess } from "../support/binary.ts";
+import {
+  buildBinary,
+  MACHINE_VARIABLE,
+  startProgram,
+  type ServerProcess,
+} from "../support/binary.ts";
 import { waitForNoCheckpoint } from "./checkpoint-watcher.ts";
 import { encodeReply } from "./constant-reply.ts";
 import { ExpectedTotals } from "./expected-totals.ts";
@@ -73,8 +78,8 @@ export class BenchServer implements ComparedServer {
     flags: readonly string[] = NO_AUDIT_BUDGET,
   ): Promise<BenchServer> {
     const serve = [...program, "serve", "--data", folder, ...LISTEN, ...flags];
-    // Copies of one site run at the same time, which a server refuses on the same machine.
-    const running = await startProgram(["env", `BERTH_TEST_MACHINE=${folder}`, ...serve]);
+    // Copies of one site may run at the same time: a program for tests is then on its own machine.
+    const running = await startProgram(["env", `${MACHINE_VARIABLE}=${folder}`, ...serve]);
     const { origin } = new URL(running.url);
     return new BenchServer(name, running, users, new ExpectedTotals(origin, users));
   }

@@ -8,7 +8,7 @@ import { realDisk } from "../../src/platform/files/disk.ts";
 import { readMachineComponents } from "../../src/platform/system/machine.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import { Store } from "../../src/store/store.ts";
-import { buildBinary } from "../support/binary.ts";
+import { buildMultiMachineBinary, MACHINE_VARIABLE } from "../support/binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** A folder that was created 200 days ago and has an audit file of that month. */
@@ -35,18 +35,18 @@ async function makeOldSite(): Promise<{ readonly folder: string; readonly firstM
 }
 
 const runBerth = (...args: string[]) =>
-  Bun.spawnSync([buildBinary(), ...args], { cwd: "/", env: {} });
+  Bun.spawnSync([buildMultiMachineBinary(), ...args], { cwd: "/", env: {} });
 
 /** Starts a server, adds a line to the audit log, and stops the server. */
 async function serveOnce(folder: string, args: readonly string[], env: Record<string, string>) {
   const listen = ["--data", folder, "--listen", "127.0.0.1:0"];
-  const child = Bun.spawn([buildBinary(), "serve", ...listen, ...args], {
+  const child = Bun.spawn([buildMultiMachineBinary(), "serve", ...listen, ...args], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
     cwd: "/",
     // Copies of one folder are served at the same time.
-    env: { ...env, BERTH_TEST_MACHINE: folder },
+    env: { ...env, [MACHINE_VARIABLE]: folder },
   });
   onTestFinished(() => child.kill("SIGKILL"));
   let text = "";

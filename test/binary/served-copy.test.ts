@@ -1,9 +1,23 @@
 // A copy of a data folder has the same licenses: if both were served, every slot could be used
 // twice.
 import { describe, expect, onTestFinished, test } from "bun:test";
-import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { buildBinary, runBinary, startBinary, startProgram } from "../support/binary.ts";
+import {
+  buildBinary,
+  MACHINE_VARIABLE,
+  runBinary,
+  startBinary,
+  startProgram,
+} from "../support/binary.ts";
 import { canMount, makeInstalledMachine } from "../support/installed-machine.ts";
 import { AS_NOBODY, canRunAsNobody, copyForEveryUser } from "../support/other-user.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
@@ -43,6 +57,18 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
       expect([args, read.code, read.stderr]).toEqual([args, 0, ""]);
     }
     expect((await fetch(`${server.url}/api/v4/health`)).status).toBe(200);
+  });
+
+  test("is not served with the variable by which tests simulate machines, which is not in a release", async () => {
+    const { site, copy } = await makeSiteAndCopy();
+    await serve(site);
+    const command = ["env", `${MACHINE_VARIABLE}=b`, buildBinary(), "serve", "--data", copy];
+    const outcome = await startProgram([...command, ...LISTEN]).then(
+      (second) => second.kill().then(() => "it was served"),
+      String,
+    );
+    expect(outcome).toContain(`is already served from ${site} by process`);
+    expect(readFileSync(buildBinary()).includes(MACHINE_VARIABLE)).toBe(false);
   });
 
   test("is changed by no command, and each refusal names the original's folder and process", async () => {

@@ -5,34 +5,54 @@ import { flock } from "../../src/platform/files/flock.ts";
 
 const root = join(import.meta.dir, "..", "..");
 const OUT = join(root, "build", "out");
-const BINARY = join(OUT, "berth");
 
-let isBuilt = false;
+/** The executable that is tested, the one that users get. */
+export const buildBinary = (): string => build(RELEASE);
 
-/** Builds the binary unless it is newer than all its sources; checks only once. */
-export function buildBinary(): string {
-  if (isBuilt) return BINARY;
-  if (isOutdated()) compileOnce();
-  isBuilt = true;
-  return BINARY;
+/**
+ * The same, except that it takes the machine that it is on from an environment variable: for tests
+ * that serve copies of one data folder at the same time, which a server otherwise refuses.
+ */
+export const buildMultiMachineBinary = (): string => build(FOR_TESTS);
+
+interface Build {
+  readonly path: string;
+  readonly flags: readonly string[];
+  isDone: boolean;
 }
 
-const isOutdated = (): boolean => !existsSync(BINARY) || statSync(BINARY).mtimeMs <= newestSource();
+const RELEASE: Build = { path: join(OUT, "berth"), flags: [], isDone: false };
+const FOR_TESTS: Build = {
+  path: join(OUT, "for-tests", "berth"),
+  flags: ["--for-tests"],
+  isDone: false,
+};
+
+/** Builds the binary unless it is newer than all its sources; checks only once. */
+function build(wanted: Build): string {
+  if (!wanted.isDone && isOutdated(wanted)) compileOnce(wanted);
+  wanted.isDone = true;
+  return wanted.path;
+}
+
+const isOutdated = ({ path }: Build): boolean =>
+  !existsSync(path) || statSync(path).mtimeMs <= newestSource();
 
 /** Test files run in several processes; the first one builds, and the others wait for it. */
-function compileOnce(): void {
+function compileOnce(wanted: Build): void {
   mkdirSync(OUT, { recursive: true });
   const fd = openSync(join(OUT, "build.lock"), "w");
   try {
     while (!flock(fd)) Bun.sleepSync(100);
-    if (isOutdated()) compile();
+    if (isOutdated(wanted)) compile(wanted);
   } finally {
     closeSync(fd);
   }
 }
 
-function compile(): void {
-  const { exitCode, stderr } = Bun.spawnSync([process.execPath, join(root, "build", "compile.ts")]);
+function compile({ flags }: Build): void {
+  const script = join(root, "build", "compile.ts");
+  const { exitCode, stderr } = Bun.spawnSync([process.execPath, script, ...flags]);
   if (exitCode !== 0) throw new Error(`the build failed: ${stderr.toString()}`);
 }
 
@@ -66,6 +86,9 @@ export interface ServerProcess {
 export const startBinary = (...args: string[]): Promise<ServerProcess> =>
   startProgram([buildBinary(), ...args]);
 
+/** Names the machine of a process of `buildMultiMachineBinary`. */
+export const MACHINE_VARIABLE = "BERTH_TEST_MACHINE";
+
 /**
  * Starts a server as if the folder were on its own machine: servers look for a running copy of
  * their appliance on the same machine, and this allows copies to run at the same time.
@@ -76,8 +99,8 @@ export const serveAsSeparateMachine = (
 ): Promise<ServerProcess> =>
   startProgram([
     "env",
-    `BERTH_TEST_MACHINE=${folder}`,
-    buildBinary(),
+    `${MACHINE_VARIABLE}=${folder}`,
+    buildMultiMachineBinary(),
     "serve",
     "--data",
     folder,

@@ -87,13 +87,17 @@ function isOwnProcess(pid: number): boolean {
   }
 }
 
-/** Tests serve many copies at once, and set this variable to simulate separate machines. */
-const TEST_MACHINE_VARIABLE = "BERTH_TEST_MACHINE";
+/**
+ * The environment variable that names a simulated machine. Only an executable for tests, which
+ * serve many copies at once, is built with one; build/executable.ts names it.
+ */
+declare const BERTH_MACHINE_VARIABLE: string | undefined;
+
+const simulatedMachine = (environment: Environment): string =>
+  typeof BERTH_MACHINE_VARIABLE === "string" ? (environment[BERTH_MACHINE_VARIABLE] ?? "") : "";
 
 export function lockName({ secret, environment }: LockRequest): string {
-  const digest = createHmac("sha256", secret).update(
-    `name ${environment[TEST_MACHINE_VARIABLE] ?? ""}`,
-  );
+  const digest = createHmac("sha256", secret).update(`name ${simulatedMachine(environment)}`);
   return `\0berth-appliance-${digest.digest("hex").slice(0, 40)}`;
 }
 

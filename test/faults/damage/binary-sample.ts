@@ -2,7 +2,7 @@
 // and whether the command that it prints recovers the folder.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { buildBinary } from "../../support/binary.ts";
+import { buildMultiMachineBinary, MACHINE_VARIABLE } from "../../support/binary.ts";
 import type { ExpectedStart, Oracle } from "./oracle.ts";
 import { isRecovered, startFromTree } from "./judge.ts";
 import type { FolderSnapshot } from "./site-history.ts";
@@ -105,13 +105,13 @@ interface CommandResult {
 }
 
 async function runBerth(...args: readonly string[]): Promise<CommandResult> {
-  const child = Bun.spawn([buildBinary(), ...args], {
+  const child = Bun.spawn([buildMultiMachineBinary(), ...args], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
     cwd: "/",
     // Copies of one folder run at the same time, so each must look like another machine.
-    env: { BERTH_TEST_MACHINE: args.join(" ") },
+    env: { [MACHINE_VARIABLE]: args.join(" ") },
     timeout: COMMAND_TIMEOUT,
   });
   const [code, stdout, stderr] = await Promise.all([

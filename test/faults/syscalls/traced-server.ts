@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { buildBinary } from "../../support/binary.ts";
+import { buildMultiMachineBinary, MACHINE_VARIABLE } from "../../support/binary.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { atEnd } from "../../support/suite-harness.ts";
 import type { AnswerBody } from "./site-facts.ts";
@@ -45,7 +45,7 @@ export interface TracedServer {
  */
 const ENVIRONMENT = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", UV_THREADPOOL_SIZE: "1" };
 
-export const binary = realpathSync(buildBinary());
+export const binary = realpathSync(buildMultiMachineBinary());
 const running = new Set<TracedServer>();
 atEnd(() => {
   for (const server of running) server.kill("SIGKILL");
@@ -65,7 +65,7 @@ export async function startServer(
       stderr: "pipe",
       cwd: "/",
       // Several copies of one folder are served at the same time.
-      env: { ...ENVIRONMENT, BERTH_TEST_MACHINE: folder },
+      env: { ...ENVIRONMENT, [MACHINE_VARIABLE]: folder },
     },
   );
   const stderrText = new Response(child.stderr).text();
