@@ -55,7 +55,7 @@ export function assessStoreHealth(
   if (freeBytes !== null && freeBytes < needed) {
     warnings.push({
       code: "disk_low",
-      message: `the disk of ${folder} has ${formatMiB(freeBytes)} free; the next checkpoint needs ${formatMiB(needed)}`,
+      message: `the disk of ${folder} has ${formatMiB(freeBytes)} free; it should have ${formatMiB(needed)}: for the next checkpoint, and a reserve`,
     });
   }
   if (slowestSyncMs >= SLOW_SYNC_MS) {

@@ -41,6 +41,7 @@ test("a server starts without its socket when a folder has the socket's name", a
     1,
     expect.stringContaining(`is in use by process ${server.pid} (`),
   ]);
+  expect(status.stderr).toContain(`hint: that server does not answer on ${socket}: `);
   expect(await server.stop()).toBe(0);
 });
 

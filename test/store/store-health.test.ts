@@ -91,7 +91,7 @@ test("store health warns disk_low just below the space that the next checkpoint 
     expect(assess(disk, folder, { coveredSeq }).warnings).toEqual([
       {
         code: "disk_low",
-        message: `the disk of ${folder} has ${neededMiB} MiB free; the next checkpoint needs ${neededMiB} MiB`,
+        message: `the disk of ${folder} has ${neededMiB} MiB free; it should have ${neededMiB} MiB: for the next checkpoint, and a reserve`,
       },
     ]);
   }

@@ -10,6 +10,7 @@ import { socketGate } from "../../http/access/gate.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { runAsFolderOwner } from "../../platform/files/owner.ts";
 import { readFolderUse } from "../../operations/folder/folder-contents.ts";
+import { isServed } from "../../operations/folder/folder-error.ts";
 import { refuseCopy } from "../../operations/folder/appliance-claim.ts";
 import { openAppliance, socketPath } from "../serve/appliance.ts";
 import { readSiteSettings } from "../serve/site-settings.ts";
@@ -82,6 +83,9 @@ async function openAdminClient<T>(
     create,
     holder: "command",
     siteSettings: () => readSiteSettings(data, environment, settingsFile),
+  }).catch((error: unknown) => {
+    if (!isServed(error)) throw error;
+    throw new Failure(error.message, unreachableServerHint(data), "folder_in_use");
   });
   try {
     const app = createApp(appliance, socketGate);
@@ -95,6 +99,9 @@ async function openAdminClient<T>(
     await appliance.close();
   }
 }
+
+const unreachableServerHint = (data: string): string =>
+  `that server does not answer on ${socketPath(data)}: it is starting, or could not create the socket, and its log says why; until it is restarted, use the web page or the API`;
 
 async function isServerListening(unix: string): Promise<boolean> {
   try {

@@ -1,6 +1,7 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readlinkSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { errorCode } from "../../platform/files/system-error.ts";
+import { quoteForShell } from "../../platform/shell-quote.ts";
+import { errorCode, errorPath } from "../../platform/files/system-error.ts";
 
 interface MessageWithHint {
   readonly message: string;
@@ -35,7 +36,7 @@ export function describeUnexpected(error: unknown): DescribedError {
     const statement = `internal error: ${text}`;
     return { message: statement, statement, hint: BUG_HINT };
   }
-  const path = "path" in error && typeof error.path === "string" ? error.path : null;
+  const path = errorPath(error);
   const description =
     (path === null ? null : describePathError(code, path)) ?? MESSAGES_WITHOUT_PATH[code];
   if (description !== undefined) {
@@ -79,10 +80,7 @@ function describePathError(code: string, path: string): MessageWithHint | null {
   switch (code) {
     case "EACCES":
     case "EPERM": {
-      const hint = startedAsRoot
-        ? `check the permissions: ls -ld ${dirname(path)}`
-        : "run the command with sudo";
-      return { message: `permission denied: ${path}`, hint };
+      return { message: `permission denied: ${path}`, hint: permissionHint(path) };
     }
     case "ENOENT": {
       const missing = existsSync(dirname(path)) ? path : dirname(path);
@@ -90,6 +88,11 @@ function describePathError(code: string, path: string): MessageWithHint | null {
     }
     case "EEXIST":
     case "ENOTDIR": {
+      const target = readDanglingLink(path);
+      if (target !== null) {
+        const message = `${path} is a link to ${target}, which does not exist`;
+        return { message, hint: "create that folder, or remove the link" };
+      }
       const file = findBlockingFile(path);
       return file === null
         ? null
@@ -125,6 +128,34 @@ function describePathError(code: string, path: string): MessageWithHint | null {
       };
     default:
       return null;
+  }
+}
+
+/** As root, the command works as the user that owns the data folder. */
+function permissionHint(path: string): string {
+  if (hasForeignOwner(path)) {
+    const chown = `chown --reference=${quoteForShell(dirname(path))} ${quoteForShell(path)}`;
+    return `it belongs to another user than its folder; give it to the same one: ${startedAsRoot ? "" : "sudo "}${chown}`;
+  }
+  return startedAsRoot
+    ? `check the permissions: ls -ld ${dirname(path)}`
+    : "run the command with sudo";
+}
+
+function hasForeignOwner(path: string): boolean {
+  try {
+    return lstatSync(path).uid !== statSync(dirname(path)).uid;
+  } catch {
+    return false;
+  }
+}
+
+/** Where a link leads if nothing is there; else null. */
+function readDanglingLink(path: string): string | null {
+  try {
+    return existsSync(path) ? null : readlinkSync(path);
+  } catch {
+    return null;
   }
 }
 

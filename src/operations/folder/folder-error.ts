@@ -1,4 +1,4 @@
-import { FolderBusy } from "../../store/folder/lock.ts";
+import { FolderBusy, FolderServed } from "../../store/folder/lock.ts";
 import {
   AuditDamaged,
   AuditExportRefused,
@@ -34,6 +34,9 @@ export interface FolderError {
   /** The folder cannot be used as it is; otherwise only this operation failed. */
   readonly needsOperator: boolean;
 }
+
+/** Whether a server uses the folder, which commands should reach through its socket. */
+export const isServed = (error: unknown): error is Error => error instanceof FolderServed;
 
 /** Recognizes what the operations of this folder, and opening a data folder, throw. */
 export function findFolderError(error: unknown): FolderError | null {

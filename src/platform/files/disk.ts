@@ -91,10 +91,12 @@ export interface OpenFile {
 
 export interface FolderHandle {
   readonly identity: FileIdentity;
+  /** Whether the folder is gone, and not only its name; false if the disk does not say. */
+  isRemoved(): boolean;
   release(): void;
 }
 
-export interface FileLock extends FolderHandle {
+export interface FileLock extends Omit<FolderHandle, "isRemoved"> {
   /** Writes a note to the lock file, for processes that find it locked. */
   note(text: string): void;
 }
@@ -131,7 +133,8 @@ export const realDisk: Disk = {
   },
   stat: (path) => valueIfAbsent(null, () => toFileStat(statSync(path))),
   isRegularFile: (path) => valueIfAbsent(false, () => lstatSync(path).isFile()),
-  open: (path, how) => createOpenFile(openSync(path, how === "new" ? CREATING : APPENDING, 0o600)),
+  open: (path, how) =>
+    createOpenFile(openSync(path, how === "new" ? CREATING : APPENDING, 0o600), path),
   async rewrite(path, offset, bytes) {
     const fd = openSync(path, constants.O_WRONLY);
     try {
@@ -179,13 +182,17 @@ export const realDisk: Disk = {
   },
   lockFolder(folder) {
     // Windows cannot open a folder.
-    if (isWindows) return { identity: null, release() {} };
+    if (isWindows) return { identity: null, isRemoved: () => false, release() {} };
     const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
     if (!flock(fd)) {
       closeSync(fd);
       return null;
     }
-    return { identity: fileIdentity(fstatSync(fd)), release: () => closeSync(fd) };
+    return {
+      identity: fileIdentity(fstatSync(fd)),
+      isRemoved: () => fstatSync(fd).nlink === 0,
+      release: () => closeSync(fd),
+    };
   },
 };
 
@@ -224,9 +231,9 @@ function readAt(fd: number, offset: number, length: number): Uint8Array<ArrayBuf
   return bytes.subarray(0, total);
 }
 
-function createOpenFile(fd: number): OpenFile {
+function createOpenFile(fd: number, path: string): OpenFile {
   return {
-    write: (bytes) => writeSync(fd, bytes),
+    write: (bytes) => addPathToError(path, () => writeSync(fd, bytes)),
     truncate: (size) => ftruncateSync(fd, size),
     sync: () => toPromise((done) => fsync(fd, done)),
     syncData: () => toPromise((done) => fdatasync(fd, done)),

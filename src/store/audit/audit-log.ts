@@ -4,7 +4,7 @@ import type { AuditGap } from "../../domain/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { quoteForShell } from "../../platform/shell-quote.ts";
-import { AUDIT_FOLDER } from "../folder/files.ts";
+import { AUDIT_FOLDER, STATE_FILE } from "../folder/files.ts";
 import { decodeLine, type JournalLine } from "../journal/journal.ts";
 import { readLinesForward } from "../journal/line-reader.ts";
 import { AuditDamaged } from "../folder/refusal.ts";
@@ -111,7 +111,10 @@ export function verifyAuditChain(
   }
   // A gap may reach beyond the end of an older state that was restored.
   const isAtEnd = seq > audit.seq || (seq === audit.seq && sum === audit.sum);
-  if (!isAtEnd) throw linesMissing(folder, seq + 1, audit.seq);
+  if (!isAtEnd)
+    throw seq < audit.seq
+      ? linesMissing(folder, seq + 1, audit.seq)
+      : lastLineDiffers(folder, audit);
   return { files, lines, leftover };
 }
 
@@ -184,6 +187,13 @@ function linesMissing(folder: string, from: number, to: number): AuditDamaged {
   return new AuditDamaged(
     `the audit log in ${join(folder, AUDIT_FOLDER)} lacks lines ${from} to ${to}`,
     formatRepairHint(folder, "FILE"),
+  );
+}
+
+function lastLineDiffers(folder: string, { file, seq }: Snapshot["audit"]): AuditDamaged {
+  return new AuditDamaged(
+    `line ${seq}, the last one of the audit log in ${join(folder, AUDIT_FOLDER)}, is not the line that ${STATE_FILE} names`,
+    formatRepairHint(folder, file ?? "FILE"),
   );
 }
 

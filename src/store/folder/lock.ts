@@ -22,6 +22,9 @@ export class FolderBusy extends Error {
   }
 }
 
+/** A process uses the folder for as long as it runs. */
+export class FolderServed extends FolderBusy {}
+
 /**
  * What a process locks a folder for: a server keeps the lock, a command holds it for a short time.
  */
@@ -71,6 +74,10 @@ export class FolderLock {
 
   get folderIdentity(): FileIdentity {
     return this.#folder.identity;
+  }
+
+  get isFolderRemoved(): boolean {
+    return this.#folder.isRemoved();
   }
 
   get fileIdentity(): FileIdentity {
@@ -142,7 +149,7 @@ export async function lockFolder(
     unnamedFor = isHolderKnown ? 0 : unnamedFor + POLL_INTERVAL;
     const processName = describeProcess(note?.pid ?? null);
     if (unnamedFor > NOTE_TIMEOUT || (isHolderKnown && note.holder === "server")) {
-      throw new FolderBusy(`${folder} is in use by ${processName}`);
+      throw new FolderServed(`${folder} is in use by ${processName}`);
     }
     if (waited >= timeout) {
       const seconds = Math.round(timeout / 1_000);

@@ -114,6 +114,13 @@ export class LockedFolder {
   #findFolderChange(): FolderChanged | null {
     const change = this.#compareIdentity(this.#folder, this.#lock.folderIdentity);
     if (change === null) return null;
+    if (this.#lock.isFolderRemoved) {
+      return new FolderChanged(
+        this.#folder,
+        `${this.#folder} was removed while the server was running`,
+        `restore a backup with berth restore FILE; ${ONLY_BERTH}`,
+      );
+    }
     const description = change === "removed" ? "removed or renamed" : "replaced by another folder";
     return new FolderChanged(
       this.#folder,

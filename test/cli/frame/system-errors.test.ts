@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describeUnexpected } from "../../../src/cli/frame/system-errors.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
 import { runBinary, buildBinary } from "../../support/binary.ts";
-import { AS_NOBODY, canRunAsNobody, copyForEveryUser } from "../../support/other-user.ts";
+import { AS_NOBODY, canRunAsNobody, copyForEveryUser, isRoot } from "../../support/other-user.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
@@ -77,6 +78,45 @@ describe("system errors", () => {
     expect(message).toEndWith(`(${code})`);
     expect(hint).toContain(remedy);
     expect(hint).not.toContain("the system returned");
+  });
+
+  const refuse = (code: string, path: string) =>
+    describeUnexpected(Object.assign(new Error(code), { code, path }));
+
+  test("report a link to a folder that does not exist, with its target", async () => {
+    const folder = tempFolder();
+    const link = join(folder, "data");
+    symlinkSync(join(folder, "gone"), link);
+    const { code, stderr } = await runBinary(["serve", "--data", link, "--listen", "127.0.0.1:0"]);
+    expect([code, stderr]).toEqual([
+      1,
+      `berth: error: ${link} is a link to ${join(folder, "gone")}, which does not exist (EEXIST)\n` +
+        "berth: hint: create that folder, or remove the link\n",
+    ]);
+  });
+
+  test.skipIf(!isRoot)("name chown for a file of another user than its folder's", () => {
+    const folder = tempFolder();
+    const path = join(folder, "state.json");
+    writeFileSync(path, "");
+    expect(refuse("EACCES", path).hint).toBe(`check the permissions: ls -ld ${folder}`);
+    chownSync(folder, 65534, 65534);
+    const { message, hint } = refuse("EACCES", path);
+    expect(message).toBe(`permission denied: ${path} (EACCES)`);
+    expect(hint).toEndWith(`: chown --reference='${folder}' '${path}'`);
+  });
+
+  test.skipIf(!existsSync("/dev/full"))("report a full disk with the path of the file", () => {
+    const file = realDisk.open("/dev/full");
+    try {
+      file.write(new Uint8Array(1));
+      throw new Error("it was written");
+    } catch (error) {
+      const { message } = describeUnexpected(error);
+      expect(message).toBe("not enough disk space for /dev/full (ENOSPC)");
+    } finally {
+      file.close();
+    }
   });
 
   test("keep the system's message for an unknown code, and name the code in the hint", () => {

@@ -224,7 +224,7 @@ export class MemoryDisk implements Disk {
   }
 
   lockFolder(): FolderHandle {
-    return { identity: null, release() {} };
+    return { identity: null, isRemoved: () => false, release() {} };
   }
 
   #findOrCreate(path: string): MemoryFile {

@@ -202,6 +202,7 @@ export class SimulatedProcess implements Disk {
     this.#disk.lockHolders.set(path, this);
     return {
       identity: identityOf(folder),
+      isRemoved: () => false,
       release: () => {
         if (this.#disk.lockHolders.get(path) === this) this.#disk.lockHolders.delete(path);
       },

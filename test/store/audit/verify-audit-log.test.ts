@@ -241,7 +241,11 @@ describe("verify refuses, without changing the folder, an audit log with", () =>
     editFile(join(folder, MAY), (bytes) =>
       Buffer.concat([bytes.subarray(0, offset), Buffer.from(forged)]),
     );
-    expect((await catchRefusal(verifyFolder(folder))).message).toContain("lacks lines 12 to 11");
+    expect(await catchRefusal(verifyFolder(folder))).toEqual({
+      name: "FolderRefused",
+      message: `line 11, the last one of the audit log in ${join(folder, "history")}, is not the line that state.json names`,
+      hint: hintFor(folder, MAY),
+    });
   });
 });
 

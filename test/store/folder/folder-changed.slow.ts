@@ -86,12 +86,20 @@ describe("store whose folder is replaced", () => {
     expect(readdirSync(site.folder)).toEqual([]);
   });
 
-  test("reports a folder that was removed or renamed", async () => {
+  test("reports a folder that was removed with all files, and names the backup as the remedy", async () => {
+    const site = await openLicensedSite();
+    rmSync(site.folder, { recursive: true });
+    const { message, hint } = await waitForFolderChange(site);
+    expect(message).toBe(`${site.folder} was removed while the server was running`);
+    expect(hint).toStartWith("restore a backup with berth restore FILE");
+  });
+
+  test("reports a folder that was renamed, and says that it has all changes", async () => {
     const site = await openLicensedSite();
     renameSync(site.folder, `${site.folder}-moved`);
-    expect((await waitForFolderChange(site)).message).toBe(
-      `${site.folder} was removed or renamed while the server was running`,
-    );
+    const { message, hint } = await waitForFolderChange(site);
+    expect(message).toBe(`${site.folder} was removed or renamed while the server was running`);
+    expect(hint).toStartWith("all acknowledged changes are in the original folder");
     await site.stop();
     expect(existsSync(site.folder)).toBe(false);
   });
