@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "bun:test";
-import { mkdirSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary, startBinary } from "../support/binary.ts";
 import { runBerth, runOrThrow, runJsonOrThrow } from "../support/offline-binary.ts";
@@ -287,6 +287,15 @@ test("a move out that fails or is killed succeeds when it is run again", async (
   runOrThrow("move", "out", file, ...old);
   expect(readdirSync(sites.folder).filter((name) => name.startsWith("site.move"))).toEqual([
     "site.move",
+  ]);
+
+  // What a killed command leaves may be complete: with it, a second host could continue.
+  const leftover = `${file}.0123456789abcdef.new`;
+  copyFileSync(file, leftover);
+  const unfinished = runBerth("move", "in", leftover, "--data", sites.path("new"));
+  expect([unfinished.code, unfinished.stderr]).toEqual([
+    1,
+    expect.stringContaining(`${leftover} was left behind by an interrupted berth move out`),
   ]);
 
   const restored = runBerth("restore", file, "--data", sites.path("new"));

@@ -14,7 +14,7 @@ import { BACKUPS_FOLDER, IDENTITY_FILE } from "../../store/folder/files.ts";
 import { BackupRefused, DiskSpaceMissing } from "../../store/folder/refusal.ts";
 import { Archive } from "../folder/archive.ts";
 import { MANIFEST_FILE, parseManifest, type BackupManifest } from "../folder/backup-manifest.ts";
-import { makeBackup } from "../folder/backup.ts";
+import { makeBackup, UNFINISHED_SUFFIX } from "../folder/backup.ts";
 import type { VerifyOptions } from "../folder/verify.ts";
 
 /** A backup that a server made by its schedule or on request. */
@@ -52,8 +52,6 @@ export const defaultBackupDirectory = (dataFolder: string): string =>
   join(dataFolder, BACKUPS_FOLDER);
 
 const FILE_PATTERN = /^berth-([0-9A-Z]{16})-(\d{8}T\d{6})Z(?:-\d{1,3})?\.berth$/;
-/** What a killed backup leaves behind. */
-const UNFINISHED_SUFFIX = /\.[0-9a-f]{16}\.new$/;
 
 const formatStamp = (at: Instant): string =>
   new Date(at).toISOString().replaceAll(/[-:]/g, "").slice(0, 15);

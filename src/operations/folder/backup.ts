@@ -1,6 +1,8 @@
 import { dirname, join } from "node:path";
 import type { Instant } from "../../domain/time.ts";
 import type { Disk } from "../../platform/files/disk.ts";
+import { renameToNewName } from "../../platform/files/files.ts";
+import { errorCode, errorPath } from "../../platform/files/system-error.ts";
 import { randomBytes } from "../../platform/crypto/random.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { version } from "../../platform/embedded/version.ts";
@@ -42,12 +44,7 @@ export async function makeBackup(
   readonly verifyReport: VerifyReport;
   readonly size: number;
 }> {
-  if (disk.stat(out) !== null) {
-    throw new BackupRefused(
-      `${out} already exists`,
-      "choose a new file name; backups are not overwritten",
-    );
-  }
+  if (disk.stat(out) !== null) throw alreadyExists(out);
   let damage: AuditDamage | null = null;
   for (let attempt = 1; ; attempt += 1) {
     const temporaryPath = temporaryName(out);
@@ -59,11 +56,14 @@ export async function makeBackup(
         throw changedWhileCopied(join(folder, AUDIT_FOLDER));
       }
       const size = disk.stat(temporaryPath)?.size ?? 0;
-      disk.rename(temporaryPath, out);
+      renameToNewName(disk, temporaryPath, out);
       await disk.syncFolder(dirname(out));
       return { manifest, verifyReport, size };
     } catch (error) {
       if (disk.stat(temporaryPath) !== null) disk.remove(temporaryPath);
+      if (errorCode(error) === "EEXIST") throw alreadyExists(out);
+      // The name of the temporary file would tell the operator nothing.
+      if (errorPath(error) === temporaryPath) Object.assign(error as Error, { path: out });
       const isRetryable = error instanceof BackupRefused || error instanceof FolderRefused;
       if (!isRetryable) throw error;
       damage = await findAuditDamage(disk, folder, options);
@@ -82,6 +82,12 @@ const RANDOM_BYTES = 8;
  * what a killed backup leaves behind.
  */
 const temporaryName = (out: string): string => `${out}.${randomBytes(RANDOM_BYTES)}.new`;
+
+/** What the name of such a file ends with. */
+export const UNFINISHED_SUFFIX = /\.[0-9a-f]{16}\.new$/;
+
+const alreadyExists = (out: string): BackupRefused =>
+  new BackupRefused(`${out} already exists`, "choose a new file name; backups are not overwritten");
 
 /** Null: the audit log is intact, or something else is wrong, which other checks report. */
 const findAuditDamage = (disk: Disk, folder: string, options: VerifyOptions) =>

@@ -4,7 +4,7 @@ import { latest, type Instant } from "../../domain/time.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { randomId } from "../../platform/crypto/random.ts";
 import { MANIFEST_FILE, type BackupManifest } from "./backup-manifest.ts";
-import { openBackup } from "./backup.ts";
+import { openBackup, UNFINISHED_SUFFIX } from "./backup.ts";
 import { isEmptyFolder, acquireFolder } from "../../store/folder/folder.ts";
 import type { ChainHead } from "../../store/journal/journal.ts";
 import { BackupRefused, FolderRefused, PairRefused } from "../../store/folder/refusal.ts";
@@ -119,6 +119,13 @@ function checkMove(
     throw new BackupRefused(
       `${file} is a backup, not a moved site: its host still serves it, and both would grant the same slots`,
       "create the file with berth move out on that host; or, if that host is lost, use berth restore",
+    );
+  }
+  // The repeated command wrote another file: with both, two hosts could continue.
+  if (UNFINISHED_SUFFIX.test(file)) {
+    throw new BackupRefused(
+      `${file} was left behind by an interrupted berth move out`,
+      "delete it, and use the file of a berth move out that succeeded",
     );
   }
   if (kind === "demo") {

@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import type { Disk, OpenFile } from "./disk.ts";
+import { errorCode } from "./system-error.ts";
 
 /** New content of a file, already on disk under another name. */
 export interface PreparedFile {
@@ -30,6 +31,22 @@ export async function prepareFile(
     },
     discard: () => disk.remove(temporaryPath),
   };
+}
+
+/** What file systems without hard links say, such as those of most USB sticks. */
+const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
+
+/** Renames a file, but never over another one: throws EEXIST if the new name exists by now. */
+export function renameToNewName(disk: Disk, from: string, to: string): void {
+  try {
+    disk.link(from, to);
+  } catch (error) {
+    if (!NO_LINKS.has(errorCode(error) ?? "")) throw error;
+    // An empty file of our own, which only this rename replaces.
+    disk.open(to, "new").close();
+    return disk.rename(from, to);
+  }
+  disk.remove(from);
 }
 
 /** Replaces a small file atomically. */

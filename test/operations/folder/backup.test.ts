@@ -168,13 +168,14 @@ describe("backup", () => {
     const disk = new FaultyDisk();
     const out = newBackupPath();
     await makeSiteBackup(folder, out, disk);
-    const calls = disk.listCalls("open", "sync", "close", "rename", "syncFolder", "remove");
+    const calls = disk.listCalls("open", "sync", "close", "rename", "link", "syncFolder", "remove");
     // It has a temporary name until it is complete.
     expect(calls.map((call) => call.replace(/\.[0-9a-f]{16}\.new$/, ".*.new"))).toEqual([
       "open site.berth.*.new",
       "sync site.berth.*.new",
       "close site.berth.*.new",
-      "rename site.berth",
+      "link site.berth",
+      "remove site.berth.*.new",
       `syncFolder ${dirname(out).split("/").at(-1)}`,
     ]);
   });
@@ -297,6 +298,17 @@ describe("backup that fails", () => {
     }
   });
 
+  test("because the disk is full names its own file, not the temporary one", async () => {
+    const { folder } = await openSiteWithHistory();
+    const out = newBackupPath();
+    const disk = new FaultyDisk();
+    disk.beforeCall = ({ name, path }) => {
+      if (name === "write") throw Object.assign(makeDiskError("ENOSPC"), { path });
+    };
+    const error = await makeSiteBackup(folder, out, disk).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "ENOSPC", path: out });
+  });
+
   test("when killed leaves a partial file that the next backup neither uses nor removes", async () => {
     const { folder } = await openSiteWithHistory();
     const out = newBackupPath();
@@ -312,8 +324,46 @@ describe("backup that fails", () => {
   });
 });
 
+/** The file system of most USB sticks has no hard links. */
+function diskWithoutLinks(): FaultyDisk {
+  const disk = new FaultyDisk();
+  disk.beforeCall = ({ name }) => {
+    if (name === "link") throw makeDiskError("EPERM");
+  };
+  return disk;
+}
+
+describe.each([
+  ["a disk with hard links", () => new FaultyDisk()],
+  ["a disk without hard links", diskWithoutLinks],
+])("a backup on %s", (_name, makeDisk) => {
+  test("does not replace a file that appears while it is written", async () => {
+    const { folder } = await openSiteWithHistory();
+    const disk = makeDisk();
+    const out = newBackupPath();
+    const syncs = disk.block("sync");
+    const backup = makeSiteBackup(folder, out, disk);
+    await waitUntil(() => syncs.count === 1);
+    writeFileSync(out, "another file");
+    syncs.releaseAll();
+    expect((await catchRefusal(backup)).message).toBe(`${out} already exists`);
+    expect(readFileSync(out, "utf8")).toBe("another file");
+    expect(readdirSync(dirname(out))).toEqual(["site.berth"]);
+    // The refusal is final: the folder is not copied again.
+    expect(disk.listCalls("open").filter((call) => call.endsWith(".new"))).toHaveLength(1);
+  });
+
+  test("has its final name alone, and is complete", async () => {
+    const { folder } = await openSiteWithHistory();
+    const out = newBackupPath();
+    await makeSiteBackup(folder, out, makeDisk());
+    expect(readdirSync(dirname(out))).toEqual(["site.berth"]);
+    expect(await readBackupState(out)).toEqual(await readFolderState(folder));
+  });
+});
+
 describe("two concurrent backups to one file", () => {
-  test("both succeed and leave one complete backup", async () => {
+  test("leave one complete backup, and the other one is refused", async () => {
     const { folder } = await openSiteWithHistory();
     const disk = new FaultyDisk();
     const out = newBackupPath();
@@ -327,9 +377,15 @@ describe("two concurrent backups to one file", () => {
       "site.berth.*.new",
     ]);
     syncs.releaseAll();
-    for (const { manifest } of await Promise.all(backups)) {
-      expect(manifest.seq).toBe((await readFolderState(folder)).seq);
-    }
+    const outcomes = await Promise.all(
+      backups.map((backup) =>
+        backup.then(
+          () => "written",
+          (error: unknown) => (error as Error).message,
+        ),
+      ),
+    );
+    expect(outcomes.toSorted()).toEqual([`${out} already exists`, "written"]);
     expect(readdirSync(dirname(out))).toEqual(["site.berth"]);
     expect(await readBackupState(out)).toEqual(await readFolderState(folder));
   });
