@@ -7,7 +7,7 @@ import { isDownloadPath } from "../../operations/folder/downloads.ts";
 import { Misuse } from "../frame/options.ts";
 import { Failure } from "../frame/command.ts";
 import { isArchive } from "./input-document.ts";
-import { readFirstBytes, emptyFileError, isFolder } from "./input-file.ts";
+import { readFirstBytes, emptyFileError, isFolder, requireRegularFile } from "./input-file.ts";
 import { refuseSpecialFile } from "./output-file.ts";
 
 /** The FILE to write: a full path outside the data folder that it is made from. */
@@ -40,6 +40,7 @@ const isInside = (folder: string, path: string): boolean =>
 /** The FILE to read. */
 export function checkFile(file: string | undefined, what: string, example: string): string {
   const path = checkPath(file, what, example);
+  requireRegularFile(path, what);
   if (readFirstBytes(path, 1, what).length === 0) throw emptyFileError(path);
   return path;
 }
@@ -53,6 +54,7 @@ export function checkBackupFile(file: string | undefined, what: string, example:
 
 /** Refuses a file that is not a backup, with another error than for a damaged backup. */
 export function checkBackup(path: string): void {
+  requireRegularFile(path, "a backup");
   const bytes = readFirstBytes(path, MAX_HEADER_BYTES, "a backup");
   if (bytes.length === 0) throw emptyFileError(path);
   const beginning = new TextDecoder("latin1").decode(bytes);

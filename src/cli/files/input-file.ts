@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync, statSync, type Stats } from "node:fs";
 import { errorCode } from "../../platform/files/system-error.ts";
 import { Misuse } from "../frame/options.ts";
 import { Failure } from "../frame/command.ts";
@@ -63,12 +63,21 @@ export function readFirstBytes(path: string, maxBytes: number, what: string): Ui
   return bytes.subarray(0, length);
 }
 
-export function isFolder(path: string): boolean {
+export const isFolder = (path: string): boolean => statIfReadable(path)?.isDirectory() === true;
+
+/** For a file that is read more than once: a pipe may wait forever, and has its content once. */
+export function requireRegularFile(path: string, what: string): void {
+  const stats = statIfReadable(path);
+  if (stats === null || stats.isFile() || stats.isDirectory()) return;
+  throw new Failure(`${path} is not a regular file`, `specify a file: ${what}`);
+}
+
+/** Null: a missing or unreadable file, which is reported when it is opened. */
+function statIfReadable(path: string): Stats | null {
   try {
-    return statSync(path).isDirectory();
+    return statSync(path);
   } catch {
-    // A missing or unreadable file is reported when it is opened.
-    return false;
+    return null;
   }
 }
 

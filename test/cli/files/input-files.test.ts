@@ -154,6 +154,27 @@ describe.each(COMMANDS)("berth %s", (command, kind, words) => {
   );
 });
 
+describe.each([
+  ["restore", ["restore"]],
+  ["verify", ["verify"]],
+  ["move in", ["move", "in"]],
+  ["audit verify", ["audit", "verify"]],
+  ["pair join", ["pair", "join"]],
+])("berth %s", (_name, words) => {
+  test("refuses a pipe, which it would have to read twice, without waiting for a writer", async () => {
+    const pipe = inRoot(`${words.join("-")}.pipe`);
+    expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
+    // A process of its own: a wait at the pipe would stop this one.
+    const child = Bun.spawn([buildBinary(), ...words, pipe], { stderr: "pipe", env: {} });
+    const stderr = child.stderr.text();
+    // A writer ends the wait, if there is one.
+    const writer = Bun.spawn(["sh", "-c", 'exec 3>"$1"', "sh", pipe]);
+    const code = await child.exited;
+    writer.kill();
+    expect([code, errorOf(await stderr)]).toEqual([1, `${pipe} is not a regular file`]);
+  });
+});
+
 test("berth license add names standard input when it is empty", async () => {
   const stderr = await runRefused(["license", "add", "-", ...data], "");
   expect(errorOf(stderr)).toBe("standard input is empty");
