@@ -54,6 +54,16 @@ describe.skipIf(process.platform === "win32")("a program that is run for an even
     closeSync(file);
   });
 
+  test.skipIf(process.platform !== "linux")(
+    "is killed before the server if memory runs out",
+    async () => {
+      const own = Number(readFileSync("/proc/self/oom_score_adj", "utf8"));
+      // The score is raised after the start: the program waits for it.
+      const script = `until [ "$(cat /proc/$$/oom_score_adj)" -gt ${own} ]; do sleep 0.01; done; echo raised`;
+      expect((await shell(script)).output).toBe("raised\n");
+    },
+  );
+
   test("fails with its exit code, and its output says why", async () => {
     const outcome = await shell("echo out; echo err >&2; exit 3");
     expect(outcome).toMatchObject({ exitCode: 3, failure: "it exited with code 3" });

@@ -1,5 +1,6 @@
 import { messageOfError } from "../error-message.ts";
 import { errorCode } from "../files/system-error.ts";
+import { sacrificeBeforeServer } from "./low-priority.ts";
 
 export interface ProgramOptions {
   /** The absolute path of the program, and its arguments. No shell reads them. */
@@ -54,6 +55,7 @@ export async function runProgram(options: ProgramOptions): Promise<ProgramOutcom
   } catch (error) {
     return finish(null, `it cannot be started: ${explainStartError(error)}`);
   }
+  sacrificeBeforeServer(child.pid);
   const output = new OutputReader([child.stdout, child.stderr]);
   const timeout = AbortSignal.timeout(timeoutMs);
   const end = await waitForEnd(child, AbortSignal.any([signal, timeout]));
