@@ -145,6 +145,24 @@ test("configured client networks replace the private networks", async () => {
   expectVerdict(await send(site, CLIENT, {}, "10.0.0.1"), "forbidden");
 });
 
+describe("client networks that exclude the operators", () => {
+  const OPEN = [PAGE, "/api/v4/health", "/api/v4/docs", "/api/v4/openapi.json"];
+
+  test.each([
+    ["this machine", "127.0.0.1", "ok"],
+    ["this machine", "::1", "ok"],
+    ["a network of administrators", "10.9.0.7", "unauthorized"],
+  ] as const)("leave the page, health and administration to %s: %s", async (_, peer, verdict) => {
+    const isClient = (address: string) => address === "203.0.113.9";
+    const isAdmin = (address: string) => address === "10.9.0.7";
+    const site = await openAppliance({ gate: { isClient, isAdmin } });
+    for (const path of OPEN) expectVerdict(await send(site, path, {}, peer), "ok");
+    expectVerdict(await send(site, ADMIN, {}, peer), verdict);
+    expectVerdict(await send(site, CLIENT, {}, peer), "forbidden");
+    for (const path of OPEN) expectVerdict(await send(site, path, {}, "10.9.0.8"), "forbidden");
+  });
+});
+
 describe("the Host header", () => {
   const OWN_NAMES = [
     "127.0.0.1",

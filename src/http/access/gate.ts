@@ -109,10 +109,13 @@ function checkAccess(gate: Gate, { headers }: Request, caller: Caller, route: Ro
   if (caller.actor !== null) gate.access.noteUse(caller.actor, peer);
 }
 
-/** Administration is always possible from this machine. Where it is possible, so is a login. */
+/**
+ * Administration is always possible from this machine. Where it is possible, so are a login, the
+ * page and the health check: client networks that exclude operators would lock them out otherwise.
+ */
 function isNetworkAllowed({ isClient, isAdmin }: Gate, plane: Plane, peer: string): boolean {
   if (plane !== "admin" && isClient(peer)) return true;
-  return (plane === "admin" || plane === "login") && (isLoopback(peer) || isAdmin(peer));
+  return plane !== "client" && (isLoopback(peer) || isAdmin(peer));
 }
 
 /** Whether a request comes from this machine, and not through a proxy on it. */

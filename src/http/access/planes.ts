@@ -1,5 +1,5 @@
 /**
- * Which callers a route accepts. Open: every address of the client networks. Client: applications.
- * Login: the route that takes a password. Admin: operators.
+ * Which callers a route accepts. Client: applications. Admin: operators. Open and login, which
+ * takes a password: every address that one of them accepts.
  */
 export type Plane = "open" | "client" | "login" | "admin";

@@ -9,6 +9,7 @@ import { defaultValues } from "../../../src/cli/frame/define-command.ts";
 import type { Option } from "../../../src/cli/frame/options.ts";
 import { settings } from "../../../src/cli/serve/settings.ts";
 import { readEditedSettings } from "../../../src/operations/setting-changes.ts";
+import { openAppliance } from "../../support/appliance.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
 const makeLive = (options: Partial<LiveSettingsOptions> = {}): LiveSettings =>
@@ -76,6 +77,23 @@ describe("the live settings", () => {
     live.replaceEdited({ client_networks: ["10.1.0.0/16"], site_name: "Plant 4" });
     expect(isClient("10.1.0.7")).toBe(true);
   });
+});
+
+test("client networks from the other host of a pair leave the page to this host's administrators", async () => {
+  const adminNetworks = ["10.9.0.0/24"];
+  const live = makeLive({
+    settings: { ...defaultValues(settings), data: "/srv/berth", adminNetworks },
+  });
+  const site = await openAppliance({ gate: createAccessPolicy(live, "site") });
+  const statusFor = async (peer: string) => {
+    site.peer = peer;
+    return (await site.get("/"))[0].status;
+  };
+  live.replaceEdited({ client_networks: ["10.1.0.0/16"] });
+  const peers = ["127.0.0.1", "10.9.0.7", "10.1.0.7", "10.2.0.7"];
+  const statuses: number[] = [];
+  for (const peer of peers) statuses.push(await statusFor(peer));
+  expect(statuses).toEqual([200, 200, 200, 403]);
 });
 
 describe("the reason why a setting is fixed", () => {

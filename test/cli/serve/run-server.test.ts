@@ -186,7 +186,32 @@ describe("berth serve", () => {
     const words = ["serve", "--data", newFolder(), "--client-networks", "10.0.0.0/8"];
     const server = await startServer(words);
     expect(server.banner).toContain("from 10.0.0.0/8");
-    expect((await fetch(`${server.url}/api/v4/health`)).status).toBe(403);
+    expect((await fetch(`${server.url}/api/v4/license`)).status).toBe(403);
+    // Operators at the machine itself are not locked out.
+    for (const path of ["/", "/api/v4/health", "/api/admin/v1/status"])
+      expect([path, (await fetch(`${server.url}${path}`)).status]).toEqual([path, 200]);
+  });
+
+  test("lets an operator at the machine exclude it from the client networks, and undo that", async () => {
+    const server = await startServer(["serve", "--data", newFolder()]);
+    const change = async (networks: string[] | null) => {
+      const response = await fetch(`${server.url}/api/admin/v1/settings`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ changes: { client_networks: networks } }),
+      });
+      return response.status;
+    };
+    const statuses = () =>
+      Promise.all(
+        ["/", "/api/v4/health", "/api/v4/license"].map(
+          async (path) => (await fetch(`${server.url}${path}`)).status,
+        ),
+      );
+    expect(await change(["10.0.0.0/8"])).toBe(200);
+    expect(await statuses()).toEqual([200, 200, 403]);
+    expect(await change(null)).toBe(200);
+    expect(await statuses()).toEqual([200, 200, 400]);
   });
 
   test("reads its settings from the file that BERTH_CONFIG names", async () => {
