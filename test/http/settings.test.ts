@@ -114,6 +114,7 @@ describe("POST settings", () => {
     ["expiry_warning_days", 366, "from 1 to 365"],
     ["expiry_warning_days", true, "must be a text"],
     ["client_networks", ["10.1.0.0/16", "10.1"], "must be a list of networks; entry 2"],
+    ["client_networks", ["10.1.0.0/16", "fe80::1%eth0/64"], "a network has no zone"],
     ["client_networks", "10.1.0.0/16", "must be a list"],
     ["client_networks", Array.from({ length: 65 }, () => "::1"), "at most 64"],
     ["audit_keep_months", "-1", "number of months"],

@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
 import { parseBackupSchedule, type BackupSchedule } from "../../domain/backup-schedule.ts";
+import { parseNetwork } from "../../domain/rules/network.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { INVISIBLE } from "../../domain/text/invisible-characters.ts";
-import { parseNetwork } from "../../platform/network/networks.ts";
 import type { InvalidValue } from "../frame/options.ts";
 
 export const parseNetworkText = (text: string): Result<string, InvalidValue> =>
@@ -11,7 +11,7 @@ export const parseNetworkText = (text: string): Result<string, InvalidValue> =>
     : err({
         problem: `must be a list of networks; ${text} is not a network`,
         problemWithoutValue: "must be a list of networks",
-        hint: "for example 10.1.0.0/16",
+        hint: text.includes("%") ? "a network has no zone: fe80::/64" : "for example 10.1.0.0/16",
       });
 
 const MAX_SITE_NAME = 64;

@@ -47,13 +47,17 @@ export function clearHostBits({ family, value, bits }: Network): Network {
   return { family, bits, value: (value >> shift) << shift };
 }
 
-export function formatNetwork({ family, value, bits }: Network): string {
+export const formatNetwork = (network: Network): string =>
+  `${formatAddress(network)}/${network.bits}`;
+
+/** In IPv6 without the short form `::`. */
+export function formatAddress({ family, value }: IpAddress): string {
   const [count, width, separator, radix] = family === 4 ? [4, 8n, ".", 10] : [8, 16n, ":", 16];
   const parts = Array.from({ length: count }, (_, index) => {
     const shift = BigInt(count - 1 - index) * width;
     return ((value >> shift) & ((1n << width) - 1n)).toString(radix);
   });
-  return `${parts.join(separator)}/${bits}`;
+  return parts.join(separator);
 }
 
 export function isInNetwork(address: IpAddress, network: Network): boolean {

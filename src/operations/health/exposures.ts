@@ -1,4 +1,5 @@
-import { isLoopback, parseNetwork } from "../../platform/network/networks.ts";
+import { parseNetwork } from "../../domain/rules/network.ts";
+import { isLoopback } from "../../platform/network/networks.ts";
 import { createFinding, passedReport, type Finding, type HealthReport } from "./finding.ts";
 
 /** How a running server can be reached, and by whom. */

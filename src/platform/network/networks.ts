@@ -1,5 +1,11 @@
-import { BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
+import {
+  formatAddress,
+  isInNetwork,
+  parseAddress,
+  parseNetwork,
+} from "../../domain/rules/network.ts";
 import { memoize } from "../memoize.ts";
 
 /** Loopback, private and link-local networks: where the clients of an isolated site are. */
@@ -20,21 +26,9 @@ const REMEMBERED_ADDRESSES = 16_384;
 /** The normalized form of an address, without `::ffff:` and zone. Null when it is no address. */
 export const normalizeAddress = memoize((address: string): string | null => {
   const [plain = ""] = address.toLowerCase().split("%", 1);
-  const family = isIP(plain);
-  if (family === 0) return null;
-  return family === 6 && plain.includes(":ffff:") ? unmapIpv4(plain) : plain;
+  const parsed = parseAddress(plain);
+  return parsed?.family === 4 ? formatAddress(parsed) : parsed && plain;
 }, REMEMBERED_ADDRESSES);
-
-/** The IPv4 address in an IPv4-mapped IPv6 address, in any notation of it. */
-function unmapIpv4(address: string): string {
-  const short = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(short) ?? [];
-  if (high === undefined || low === undefined) return address;
-  return [high, low]
-    .map((half) => Number.parseInt(half, 16))
-    .flatMap((half) => [half >> 8, half & 0xff])
-    .join(".");
-}
 
 /** The peer of requests through the unix socket, in place of an address. */
 export const SOCKET_PEER = "socket";
@@ -44,27 +38,15 @@ export const isLoopback = (address: string): boolean =>
 
 /** Whether an address is in one of `networks` (CIDR, or single addresses). */
 export function createNetworkMatcher(networks: readonly string[]): (address: string) => boolean {
-  const list = new BlockList();
-  for (const network of networks) {
-    const parsed = parseNetwork(network);
-    if (parsed === null) throw new Error(`not a network: ${network}`);
-    list.addSubnet(parsed.address, parsed.bits, parsed.family);
-  }
-  return memoize(
-    (address) => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4"),
-    REMEMBERED_ADDRESSES,
-  );
-}
-
-export function parseNetwork(network: string) {
-  const [address = "", bits, ...rest] = network.split("/");
-  const family = isIP(address);
-  if (family === 0 || rest.length > 0) return null;
-  const maxBits = family === 6 ? 128 : 32;
-  if (bits !== undefined && !/^\d{1,3}$/.test(bits)) return null;
-  const prefix = bits === undefined ? maxBits : Number(bits);
-  if (prefix > maxBits) return null;
-  return { address, bits: prefix, family: family === 6 ? ("ipv6" as const) : ("ipv4" as const) };
+  const parsed = networks.map((text) => {
+    const network = parseNetwork(text);
+    if (network === null) throw new Error(`not a network: ${text}`);
+    return network;
+  });
+  return memoize((text) => {
+    const address = parseAddress(text);
+    return address !== null && parsed.some((network) => isInNetwork(address, network));
+  }, REMEMBERED_ADDRESSES);
 }
 
 const REFRESH_INTERVAL = 30_000;
@@ -90,6 +72,8 @@ export const listSiteNetworks = (): string[] => [
 
 function machineSubnets(): string[] {
   return Object.values(networkInterfaces()).flatMap((addresses) =>
-    (addresses ?? []).flatMap(({ cidr }) => (cidr === null ? [] : [cidr])),
+    (addresses ?? []).flatMap(({ cidr }) =>
+      cidr !== null && parseNetwork(cidr) !== null ? [cidr] : [],
+    ),
   );
 }
