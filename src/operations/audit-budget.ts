@@ -1,4 +1,5 @@
 import type { Fault } from "../domain/fault.ts";
+import { limitKeyOf } from "../domain/rules/network.ts";
 import { HOUR, SECOND, type Instant } from "../domain/time.ts";
 import { SOCKET_PEER } from "../platform/network/networks.ts";
 import type { AuditMeter } from "../store/store-options.ts";
@@ -21,7 +22,7 @@ interface Bucket {
 export class AuditBudget {
   readonly #mibPerHour: () => number;
   readonly #maxPeers: number;
-  /** In the order of the last charge, oldest first. */
+  /** By the peer's key, in the order of the last charge, oldest first. */
   readonly #buckets = new Map<string, Bucket>();
   #sharedBucket: Bucket | null = null;
 
@@ -39,9 +40,10 @@ export class AuditBudget {
   /** Null: no limit, as for an operator at the machine, who uses the socket. */
   meterFor(peer: string): AuditMeter | null {
     if (this.#mibPerHour() === 0 || peer === SOCKET_PEER) return null;
+    const key = limitKeyOf(peer);
     return {
-      checkBudget: (at) => this.#findRefusal(peer, at),
-      charge: (bytes, at) => this.#charge(peer, bytes, at),
+      checkBudget: (at) => this.#findRefusal(key, at),
+      charge: (bytes, at) => this.#charge(key, bytes, at),
     };
   }
 

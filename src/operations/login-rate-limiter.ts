@@ -1,3 +1,4 @@
+import { limitKeyOf } from "../domain/rules/network.ts";
 import { MINUTE } from "../domain/time.ts";
 import { RateLimiter } from "../platform/schedule/rate-limiter.ts";
 
@@ -37,8 +38,7 @@ export class LoginRateLimiter {
   }
 }
 
-const keysOf = (peer: string, name: string): string[] => [
-  `peer ${peer}`,
-  `name ${name}`,
-  `both ${peer} ${name}`,
-];
+function keysOf(peer: string, name: string): string[] {
+  const address = limitKeyOf(peer);
+  return [`peer ${address}`, `name ${name}`, `both ${address} ${name}`];
+}

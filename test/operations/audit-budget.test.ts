@@ -65,6 +65,14 @@ describe("the audit log budget of a peer", () => {
     expect(checkBudget(budget, "10.0.0.1", hoursLater(100))).not.toBeNull();
   });
 
+  test("is shared by all addresses of an IPv6 subnet", () => {
+    const budget = makeBudget();
+    charge(budget, "fd00:1::1", MIB / 2, MONDAY);
+    charge(budget, "fd00:1::2", MIB / 2, MONDAY);
+    expect(checkBudget(budget, "fd00:1::3", MONDAY)).not.toBeNull();
+    expect(checkBudget(budget, "fd00:1:0:1::1", MONDAY)).toBeNull();
+  });
+
   test("is separate from another peer's budget", () => {
     const budget = makeBudget();
     charge(budget, "10.0.0.1", 2 * MIB, MONDAY);

@@ -50,6 +50,17 @@ describe("LoginRateLimiter", () => {
     expect(countChecked(limiter, ATTACKER, "bob", 1, MINUTE)).toBe(1);
   });
 
+  test("counts the attempts of all addresses of an IPv6 subnet together", () => {
+    const limiter = new LoginRateLimiter();
+    const guesses = Array.from({ length: 50 }, (_, index) =>
+      limiter.tryAcquire(`fd00:1::${index + 1}`, `user-${index}`, 0),
+    );
+    expect(guesses.filter(Boolean)).toHaveLength(20);
+    expect(limiter.tryAcquire("fd00:1:0:1::1", "ada", 0)).toBe(true);
+    limiter.release("fd00:1::99", "user-0");
+    expect(limiter.tryAcquire("fd00:1::7", "ada", 0)).toBe(true);
+  });
+
   test("allows another address 3 attempts for a name that is under attack", () => {
     const limiter = new LoginRateLimiter();
     expect(countChecked(limiter, ATTACKER, "admin", 100)).toBe(10);

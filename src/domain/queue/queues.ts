@@ -1,3 +1,4 @@
+import { limitKeyOf } from "../rules/network.ts";
 import { personOf } from "../slots/person.ts";
 import { peerCapKey, Queue, userCapKey } from "./queue.ts";
 import type { Place, QueuedPlace, Standing } from "./place.ts";
@@ -5,6 +6,7 @@ import type { Place, QueuedPlace, Standing } from "./place.ts";
 /** The queues of all products that have places, and what is counted over all of them. */
 export class Queues {
   readonly #byProduct = new Map<string, Queue>();
+  /** By `limitKeyOf` the address. */
   readonly #byAddress = new Map<string, number>();
   readonly #byPerson = new Map<string, number>();
   /** Holds by the address that slots are capped by. */
@@ -25,9 +27,9 @@ export class Queues {
     return this.#byProduct.values();
   }
 
-  /** The places of all products that were taken from this address. */
+  /** The places of all products that were taken from this address, or from its IPv6 subnet. */
   countOfAddress(address: string): number {
-    return this.#byAddress.get(address) ?? 0;
+    return this.#byAddress.get(limitKeyOf(address)) ?? 0;
   }
 
   countOfPerson(person: string): number {
@@ -91,7 +93,7 @@ export class Queues {
   }
 
   #count({ user, facts, peer, hold }: Place, change: 1 | -1): void {
-    addTo(this.#byAddress, facts.address, change);
+    addTo(this.#byAddress, limitKeyOf(facts.address), change);
     addTo(this.#byPerson, personOf(user), change);
     if (hold !== null) addTo(this.#holdsByPeer, peer, change);
   }

@@ -8,6 +8,7 @@ import { limits } from "../limits.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import { checkAdmission } from "../rules/judge-claim.ts";
+import { limitKeyOf } from "../rules/network.ts";
 import { findHeldSlot } from "../slots/slots.ts";
 import type { State } from "../state.ts";
 import { findPlace } from "./holds.ts";
@@ -85,7 +86,7 @@ function hasPlacesLeft(
   known: QueuedPlace | null,
   { maxPlacesPerCaller = limits.placesPerCaller }: RuleContext,
 ): boolean {
-  const isCounted = known !== null && known.facts.address === address;
+  const isCounted = known !== null && limitKeyOf(known.facts.address) === limitKeyOf(address);
   if (!isCounted && queues.countOfAddress(address) >= maxPlacesPerCaller) return false;
   return known !== null || queues.countOfPerson(personOf(user)) < maxPlacesPerCaller;
 }

@@ -60,6 +60,20 @@ export function formatAddress({ family, value }: IpAddress): string {
   return parts.join(separator);
 }
 
+/** The part of an IPv6 address that its machine cannot choose. */
+const SUBNET_BITS = 64;
+
+/**
+ * What limits for each address count: an IPv4 address, or the subnet of an IPv6 address, because
+ * one machine can use any of the 2^64 addresses of its subnet.
+ */
+export function limitKeyOf(address: string): string {
+  const parsed = address.includes(":") ? parseAddress(address) : null;
+  return parsed?.family === 6
+    ? formatNetwork(clearHostBits({ ...parsed, bits: SUBNET_BITS }))
+    : address;
+}
+
 export function isInNetwork(address: IpAddress, network: Network): boolean {
   if (address.family !== network.family) return false;
   const shift = BigInt((network.family === 4 ? 32 : 128) - network.bits);

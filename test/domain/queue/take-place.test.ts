@@ -138,6 +138,17 @@ describe("places of one caller", () => {
     expect(site.run(takePlace("user-100", from("10.9.9.8"))).reason).toBeNull();
   });
 
+  test("are counted for all addresses of an IPv6 subnet together", () => {
+    site.settings = { maxPlacesPerCaller: 2 };
+    const take = (user: string, address: string) => site.run(takePlace(user, from(address))).reason;
+    expect(take("bob", "fd00:1::1")).toBeNull();
+    expect(take("cid", "fd00:1::2")).toBeNull();
+    expect(take("dan", "fd00:1::3")).toBe("too_many_places");
+    expect(take("dan", "fd00:1:0:1::3")).toBeNull();
+    // A place that moves within its subnet is counted already.
+    expect(take("bob", "fd00:1::9")).toBeNull();
+  });
+
   test("are at most 100 per person, from any addresses", () => {
     for (let n = 0; n < 100; n += 1)
       expect(site.run(takePlace(`bob#${n}`, from(`10.0.1.${n}`))).reason).toBeNull();

@@ -5,6 +5,7 @@ import {
   clearHostBits,
   formatNetwork,
   isInNetwork,
+  limitKeyOf,
   parseAddress,
   parseNetwork,
 } from "../../../src/domain/rules/network.ts";
@@ -89,5 +90,22 @@ describe("parseNetwork", () => {
       return network && formatNetwork(clearHostBits(network));
     });
     expect(new Set(formatted)).toEqual(new Set(["10.1.4.0/24"]));
+  });
+});
+
+describe("limits count", () => {
+  test.each([
+    [
+      "the addresses of one IPv6 subnet",
+      "2001:db8:1:2::1",
+      "2001:db8:1:2:ffff:ffff:ffff:ffff",
+      true,
+    ],
+    ["the addresses of two IPv6 subnets", "2001:db8:1:2::1", "2001:db8:1:3::1", false],
+    ["two IPv4 addresses", "10.0.0.1", "10.0.0.2", false],
+    ["two mapped IPv4 addresses", "::ffff:10.0.0.1", "::ffff:10.0.0.2", false],
+    ["callers through the socket and without an address", "socket", "", false],
+  ])("%s as one caller or two: %s and %s, one: %p", (_, first, second, isOne) => {
+    expect(limitKeyOf(first) === limitKeyOf(second)).toBe(isOne);
   });
 });
