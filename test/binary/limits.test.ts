@@ -48,7 +48,16 @@ test("a request that is too large, too deep, unknown or of a wrong type gets sta
   }
 });
 
-test("a server without free file descriptors waits, and continues when one is free", async () => {
+/** The status line of the reply. */
+function askOn(socket: Socket, head: string, body = ""): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  socket.once("data", (data) => resolve(data.toString("latin1").split("\r\n", 1)[0] ?? ""));
+  socket.write(`${head} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`);
+  socket.write(`Content-Length: ${body.length}\r\n\r\n${body}`);
+  return promise;
+}
+
+test("a server without free file descriptors serves its open connections, and others when one is free", async () => {
   const folder = join(tempFolder(), "data");
   const command = [buildBinary(), "serve", "--data", folder, "--listen", "127.0.0.1:0"];
   const child = Bun.spawn(["sh", "-c", 'ulimit -n 64; exec "$@"', "sh", ...command], {
@@ -67,13 +76,19 @@ test("a server without free file descriptors waits, and continues when one is fr
     banner += new TextDecoder().decode((await reader.read()).value);
   }
   const url = /http:\/\/[\d.]+:\d+/.exec(banner)?.[0] ?? "";
+  const kept = sendOnNewSocket(new URL(url).port, "");
+  // The networks of this machine are listed for the first request that is admitted: not for this.
+  expect(await askOn(kept, "GET /nowhere")).toContain(" 404 ");
   const sockets = Array.from({ length: 100 }, () =>
     sendOnNewSocket(new URL(url).port, "GET / HTTP/1.1\r\n"),
   );
   const countOpenFiles = (): number => readdirSync(`/proc/${child.pid}/fd`).length;
   if (process.platform === "linux")
     await waitUntil(() => countOpenFiles() >= 64, "no file descriptor is free");
-  for (const socket of sockets) socket.destroy();
+  expect(await askOn(kept, "GET /api/v4/health")).toContain(" 200 ");
+  const body = JSON.stringify({ changes: { site_name: "Plant 4" } });
+  expect(await askOn(kept, "POST /api/admin/v1/settings", body)).toContain(" 200 ");
+  for (const socket of [kept, ...sockets]) socket.destroy();
   const answer = await fetch(`${url}/api/v4/license/generate`, {
     method: "POST",
     signal: AbortSignal.timeout(PATIENCE),

@@ -113,4 +113,20 @@ describe("the default site networks", () => {
       expect([address, isClient(normalizeAddress(address) ?? "")]).toEqual([address, true]);
     }
   });
+
+  test("keep the last subnets of this machine while the system cannot list them", () => {
+    let [now, cidr] = [0, "203.0.113.7/24" as string | null];
+    const listInterfaces = () => {
+      if (cidr === null) throw new Error("EMFILE: too many open files");
+      const family = "IPv4" as const;
+      const netmask = "255.255.255.0";
+      return { eth0: [{ address: "", netmask, mac: "", internal: false, family, cidr }] };
+    };
+    const isSite = createSiteNetworkMatcher(listInterfaces, () => now);
+    expect([isSite("203.0.113.9"), isSite("10.0.0.1")]).toEqual([true, true]);
+    [now, cidr] = [30_000, null];
+    expect([isSite("203.0.113.9"), isSite("10.0.0.1")]).toEqual([true, true]);
+    [now, cidr] = [60_000, "198.51.100.7/24"];
+    expect([isSite("203.0.113.9"), isSite("198.51.100.9")]).toEqual([false, true]);
+  });
 });

@@ -1,6 +1,7 @@
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { MaintenanceFault } from "../../faults/fault-types.ts";
 import type { Environment } from "../../platform/environment.ts";
+import { withReserve } from "../../platform/files/descriptor-reserve.ts";
 import { lowerPriority } from "../../platform/system/low-priority.ts";
 import { selfCommand } from "../../platform/embedded/version.ts";
 import { EXIT_FAILURE } from "../frame/command.ts";
@@ -21,12 +22,14 @@ export async function runChildCommand(
   signal: AbortSignal,
 ): Promise<Result<CommandResult, MaintenanceFault>> {
   if (signal.aborted) return err({ code: "request_cancelled" });
-  const child = Bun.spawn([...selfCommand(), ...args], {
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "ignore",
-    env: { ...environment },
-  });
+  const child = withReserve(() =>
+    Bun.spawn([...selfCommand(), ...args], {
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "ignore",
+      env: { ...environment },
+    }),
+  );
   const { promise: timeout, resolve: giveUp } = Promise.withResolvers<null>();
   const kill = (): void => {
     child.kill("SIGKILL");

@@ -4,6 +4,7 @@ import {
   countBytesWritten,
 } from "../../operations/folder/checkpoint.ts";
 import { envName } from "../frame/options.ts";
+import { withReserve } from "../../platform/files/descriptor-reserve.ts";
 import { selfCommand } from "../../platform/embedded/version.ts";
 import { EXIT_NEEDS_OPERATOR } from "../frame/command.ts";
 import { option } from "../frame/flags.ts";
@@ -58,12 +59,14 @@ export async function checkpointInChild(
 ): Promise<void> {
   const { keepMonths, usageMonths, command = selfCommand(), limits = LIMITS } = options;
   const numbers = [openSegment, keepMonths, usageMonths, process.pid].map(String);
-  const child = Bun.spawn([...command, "checkpoint", folder, ...numbers], {
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-    env: { ...process.env, [envName(option.json)]: "true" },
-  });
+  const child = withReserve(() =>
+    Bun.spawn([...command, "checkpoint", folder, ...numbers], {
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      env: { ...process.env, [envName(option.json)]: "true" },
+    }),
+  );
   const exit = Promise.all([child.exited, child.stdout.text(), child.stderr.text()]);
   const silence = await waitForExit(exit, folder, stopping, limits);
   if (silence !== null) {

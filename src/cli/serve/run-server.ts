@@ -2,6 +2,7 @@ import type { DataFolderKind } from "../../domain/state.ts";
 import type { Services } from "../../http/services.ts";
 import type { Listener } from "../../http/server.ts";
 import { wallClock } from "../../platform/clock.ts";
+import { reserveDescriptors } from "../../platform/files/descriptor-reserve.ts";
 import { realDisk } from "../../platform/files/disk.ts";
 import { log } from "../../platform/log.ts";
 import { ServerSignals } from "../../platform/system/signals.ts";
@@ -118,6 +119,7 @@ export async function runServer(options: ServerOptions): Promise<number> {
     await appliance.close();
     throw error;
   }
+  reserveDescriptors();
   const bound: BoundListener[] = [];
   const overview = await applianceStatus.read();
   const runningServer = createRunningServer({

@@ -21,6 +21,7 @@ import {
   writeSync,
   type Stats,
 } from "node:fs";
+import { refillReserve, withReserve } from "./descriptor-reserve.ts";
 import { flock } from "./flock.ts";
 import { errorCode } from "./system-error.ts";
 import { openExclusively } from "./windows-lock.ts";
@@ -107,11 +108,11 @@ const APPENDING = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | 
 const CREATING = APPENDING | constants.O_EXCL;
 
 export const realDisk: Disk = {
-  list: (folder) => valueIfAbsent([], () => readdirSync(folder)),
+  list: (folder) => valueIfAbsent([], () => withReserve(() => readdirSync(folder))),
   read: (path) =>
     valueIfAbsent(null, () =>
       addPathToError(path, () => {
-        const { buffer, byteOffset, byteLength } = readFileSync(path);
+        const { buffer, byteOffset, byteLength } = withReserve(() => readFileSync(path));
         // A view: to copy a state of a million registrations takes a quarter of a second.
         return new Uint8Array(buffer, byteOffset, byteLength);
       }),
@@ -119,11 +120,11 @@ export const realDisk: Disk = {
   readPart: (path, offset, length) =>
     valueIfAbsent(null, () =>
       addPathToError(path, () => {
-        const fd = openSync(path, constants.O_RDONLY);
+        const fd = openDescriptor(path, constants.O_RDONLY);
         try {
           return readAt(fd, offset, length);
         } finally {
-          closeSync(fd);
+          closeDescriptor(fd);
         }
       }),
     ),
@@ -134,16 +135,16 @@ export const realDisk: Disk = {
   stat: (path) => valueIfAbsent(null, () => toFileStat(statSync(path))),
   isRegularFile: (path) => valueIfAbsent(false, () => lstatSync(path).isFile()),
   open: (path, how) =>
-    createOpenFile(openSync(path, how === "new" ? CREATING : APPENDING, 0o600), path),
+    createOpenFile(openDescriptor(path, how === "new" ? CREATING : APPENDING, 0o600), path),
   async rewrite(path, offset, bytes) {
-    const fd = openSync(path, constants.O_WRONLY);
+    const fd = openDescriptor(path, constants.O_WRONLY);
     try {
       for (let written = 0; written < bytes.length;) {
         written += writeSync(fd, bytes, written, bytes.length - written, offset + written);
       }
       await toPromise((finished) => fsync(fd, finished));
     } finally {
-      closeSync(fd);
+      closeDescriptor(fd);
     }
   },
   rename: renameSync,
@@ -157,18 +158,18 @@ export const realDisk: Disk = {
   async syncFolder(folder) {
     // Windows cannot sync a folder; NTFS journals names itself.
     if (isWindows) return;
-    const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+    const fd = openDescriptor(folder, constants.O_RDONLY | constants.O_DIRECTORY);
     try {
       await toPromise((done) => fsync(fd, done));
     } finally {
-      closeSync(fd);
+      closeDescriptor(fd);
     }
   },
   lock(path) {
     if (isWindows) return lockOnWindows(path);
-    const fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    const fd = openDescriptor(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     if (!flock(fd)) {
-      closeSync(fd);
+      closeDescriptor(fd);
       return null;
     }
     return {
@@ -177,24 +178,32 @@ export const realDisk: Disk = {
         ftruncateSync(fd, 0);
         writeSync(fd, text, 0);
       },
-      release: () => closeSync(fd),
+      release: () => closeDescriptor(fd),
     };
   },
   lockFolder(folder) {
     // Windows cannot open a folder.
     if (isWindows) return { identity: null, isRemoved: () => false, release() {} };
-    const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+    const fd = openDescriptor(folder, constants.O_RDONLY | constants.O_DIRECTORY);
     if (!flock(fd)) {
-      closeSync(fd);
+      closeDescriptor(fd);
       return null;
     }
     return {
       identity: fileIdentity(fstatSync(fd)),
       isRemoved: () => fstatSync(fd).nlink === 0,
-      release: () => closeSync(fd),
+      release: () => closeDescriptor(fd),
     };
   },
 };
+
+const openDescriptor = (path: string, flags: number, mode?: number): number =>
+  withReserve(() => openSync(path, flags, mode));
+
+function closeDescriptor(fd: number): void {
+  closeSync(fd);
+  refillReserve();
+}
 
 /** Without a note: no other process could read it. */
 function lockOnWindows(path: string): FileLock | null {
@@ -204,7 +213,7 @@ function lockOnWindows(path: string): FileLock | null {
 
 /** The real disk with one file opened now, because this process may lose the right to open it. */
 export function withOpenFile(path: string): Disk {
-  const fd = openSync(path, constants.O_RDONLY);
+  const fd = openDescriptor(path, constants.O_RDONLY);
   return {
     ...realDisk,
     stat: (other) => (other === path ? toFileStat(fstatSync(fd)) : realDisk.stat(other)),
@@ -240,14 +249,14 @@ function createOpenFile(fd: number, path: string): OpenFile {
     identity: () => fileIdentity(fstatSync(fd)),
     readBack(length) {
       // `fd` is write-only. This opens the same file, even if another one has its path now.
-      const readOnly = openSync(`/proc/self/fd/${fd}`, constants.O_RDONLY);
+      const readOnly = openDescriptor(`/proc/self/fd/${fd}`, constants.O_RDONLY);
       try {
         return readAt(readOnly, 0, length);
       } finally {
-        closeSync(readOnly);
+        closeDescriptor(readOnly);
       }
     },
-    close: () => closeSync(fd),
+    close: () => closeDescriptor(fd),
   };
 }
 

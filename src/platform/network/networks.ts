@@ -6,6 +6,7 @@ import {
   parseAddress,
   parseNetwork,
 } from "../../domain/rules/network.ts";
+import { withReserve } from "../files/descriptor-reserve.ts";
 import { memoize } from "../memoize.ts";
 
 /** Loopback, private and link-local networks: where the clients of an isolated site are. */
@@ -52,13 +53,17 @@ export function createNetworkMatcher(networks: readonly string[]): (address: str
 const REFRESH_INTERVAL = 30_000;
 
 /** Private networks and the subnets of this machine's interfaces, refreshed periodically. */
-export function createSiteNetworkMatcher(): (address: string) => boolean {
+export function createSiteNetworkMatcher(
+  listInterfaces = networkInterfaces,
+  getTime = () => performance.now(),
+): (address: string) => boolean {
   let matches = createNetworkMatcher(PRIVATE_NETWORKS);
   let refreshAt = 0;
   return (address) => {
-    const now = performance.now();
+    const now = getTime();
     if (now >= refreshAt) {
-      matches = createNetworkMatcher(listSiteNetworks());
+      const subnets = listSubnets(listInterfaces);
+      if (subnets !== null) matches = createNetworkMatcher([...PRIVATE_NETWORKS, ...subnets]);
       refreshAt = now + REFRESH_INTERVAL;
     }
     return matches(address);
@@ -67,13 +72,18 @@ export function createSiteNetworkMatcher(): (address: string) => boolean {
 
 /** Private networks and the subnets of this machine's interfaces. */
 export const listSiteNetworks = (): string[] => [
-  ...new Set([...PRIVATE_NETWORKS, ...machineSubnets()]),
+  ...new Set([...PRIVATE_NETWORKS, ...(listSubnets(networkInterfaces) ?? [])]),
 ];
 
-function machineSubnets(): string[] {
-  return Object.values(networkInterfaces()).flatMap((addresses) =>
-    (addresses ?? []).flatMap(({ cidr }) =>
-      cidr !== null && parseNetwork(cidr) !== null ? [cidr] : [],
-    ),
-  );
+/** Null: the system does not say now, as when the process has no free file descriptor. */
+function listSubnets(listInterfaces: typeof networkInterfaces): string[] | null {
+  try {
+    return Object.values(withReserve(listInterfaces)).flatMap((addresses) =>
+      (addresses ?? []).flatMap(({ cidr }) =>
+        cidr !== null && parseNetwork(cidr) !== null ? [cidr] : [],
+      ),
+    );
+  } catch {
+    return null;
+  }
 }

@@ -1,4 +1,5 @@
 import { messageOfError } from "../error-message.ts";
+import { withReserve } from "../files/descriptor-reserve.ts";
 import { errorCode } from "../files/system-error.ts";
 import { sacrificeBeforeServer } from "./low-priority.ts";
 
@@ -51,7 +52,7 @@ export async function runProgram(options: ProgramOptions): Promise<ProgramOutcom
   if (signal.aborted) return finish(null, "it was not started: the server is stopping");
   let child: Child;
   try {
-    child = spawn(options);
+    child = withReserve(() => spawn(options));
   } catch (error) {
     return finish(null, `it cannot be started: ${explainStartError(error)}`);
   }
