@@ -146,9 +146,11 @@ export interface UnknownBackupFault {
 /** Why the leadership of a pair was not handed over to `host`. */
 export interface HandOverFault {
   readonly code: "hand_over_refused";
-  readonly reason: "alone" | "silent" | "behind" | "skew" | "not_taken";
+  readonly reason: "alone" | "silent" | "behind" | "skew" | "unlicensed" | "not_taken";
   /** Null: there is no other host. */
   readonly host: string | null;
+  /** Those that the other host cannot serve. */
+  readonly products?: readonly string[];
 }
 
 /** Why a host cannot be admitted to a pair. */

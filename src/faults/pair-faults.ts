@@ -129,7 +129,9 @@ export const ADMISSION_FAULTS: FaultRows<AdmissionFault["code"]> = {
   },
 };
 
-const HAND_OVER_MESSAGES: Readonly<Record<HandOverFault["reason"], (host: string) => string>> = {
+type HandOverMessage = (host: string, products: string) => string;
+
+const HAND_OVER_MESSAGES: Readonly<Record<HandOverFault["reason"], HandOverMessage>> = {
   alone: () => "the pair has no other host that could lead",
   silent: (host) => `host ${host} has not reported for several seconds; this host still leads`,
   behind: (host) => `host ${host} has not read the newest changes yet; this host still leads`,
@@ -142,6 +144,8 @@ const HAND_OVER_HINTS: Readonly<Record<HandOverFault["reason"], string>> = {
   silent: "start the server on the other host; berth pair status shows when it reported",
   behind: "try again in a few seconds; berth pair status shows how far it is behind",
   skew: "correct the clocks of both hosts, for example with NTP",
+  unlicensed: (host, products) =>
+    `host ${host} cannot serve ${products}: no license names it, so calls would be refused with hardware_mismatch; this host still leads`,
   not_taken:
     "look at the log of the server on the other host; berth pair status shows which host leads",
 };
@@ -149,7 +153,9 @@ const HAND_OVER_HINTS: Readonly<Record<HandOverFault["reason"], string>> = {
 export const HAND_OVER_FAULTS: FaultRows<"hand_over_refused"> = {
   hand_over_refused: {
     status: 409,
-    message: ({ reason, host }) => HAND_OVER_MESSAGES[reason](host ?? ""),
+    message: ({ reason, host, products = [] }) =>
+      HAND_OVER_MESSAGES[reason](host ?? "", products.join(", ")),
+  unlicensed: `${REQUEST_FOR_TWO}; until then, stop the server of this host if the other one must lead`,
     hint: ({ reason }) => HAND_OVER_HINTS[reason],
     sample: { reason: "silent", host: "beta" },
   },

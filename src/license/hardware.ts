@@ -1,3 +1,5 @@
+import { requiredComponents } from "../domain/hardware-digest.ts";
+
 /**
  * Binds a license to a machine: a list of keyed hashes of its components, fixed when the request is
  * made. The license signs the hash of the list; the machine must keep most of the components.
@@ -60,10 +62,7 @@ export function computeHardwareId(frozen: readonly HashedComponent[]): string {
   return hasher.digest("hex");
 }
 
-/**
- * Three of five components must still be present, rounded up, so that one part can be replaced
- * without an outage. New components do not count against the machine. An empty list never matches.
- */
+/** New components do not count against the machine. An empty list never matches. */
 export function matchHardware(
   frozen: readonly HashedComponent[],
   live: readonly HardwareComponent[],
@@ -75,7 +74,7 @@ export function matchHardware(
     .filter((component) => !present.has(identify(component)))
     .map(({ kind }) => kind);
   const matchingCount = bound.length - missingKinds.length;
-  const requiredCount = Math.ceil((bound.length * 3) / 5);
+  const requiredCount = requiredComponents(bound.length);
   return {
     matchingCount,
     requiredCount,

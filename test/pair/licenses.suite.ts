@@ -100,8 +100,12 @@ describe("the licenses of a pair", () => {
     expect(await register(servers.alpha.url, "CAD", "ada")).toBe("granted");
     expect(await register(servers.alpha.url, "CAM", "ada")).toBe("granted");
 
-    await runOrThrowOn(alpha, ["pair", "hand-over"]);
-    await waitForLeader(alpha, "beta");
+    expect(await refusalOn(alpha, ["pair", "hand-over"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("host beta cannot serve CAM"),
+    });
+    await servers.alpha.stop();
+    await waitForLeader(beta, "beta");
     expect(await register(servers.beta.url, "CAD", "bob")).toBe("granted");
     expect(await register(servers.beta.url, "CAD", "eve")).toStartWith("floating_not_available");
     expect(await register(servers.beta.url, "CAM", "bob")).toBe(

@@ -1,4 +1,5 @@
 import type { Fault } from "../../domain/fault.ts";
+import { findUnservedProducts } from "../../domain/pair/unserved-products.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { AdmissionFault, HandOverFault } from "../../faults/fault-types.ts";
 import {
@@ -79,6 +80,13 @@ export class PairMembership {
     if (leadership === null) return err({ code: "not_a_pair" });
     const handedOver = await leadership.handOver();
     if (handedOver.ok || handedOver.fault.code !== "standby") return handedOver;
+    const unserved = await this.#store.read((state, context) => {
+      const other = [...(state.pair?.hosts.values() ?? [])].find(({ name }) => name !== host);
+      if (other === undefined) return null;
+      return { host: other.name, products: findUnservedProducts(state, other, context) };
+    });
+    if (unserved.ok && unserved.value !== null && unserved.value.products.length > 0)
+      return err({ code: "hand_over_refused", reason: "unlicensed", ...unserved.value });
     const { leader } = leadership.status();
     return err({ code: "standby", ...(leader !== null && { leader }) });
   }

@@ -5,6 +5,7 @@ import { HOUR, later } from "../../../src/domain/time.ts";
 import { findProofFault } from "../../../src/license/proof.ts";
 import type { Vendor } from "../../../src/license/trust.ts";
 import { messageOf } from "../../../src/faults/catalog.ts";
+import type { AnyFault } from "../../../src/faults/fault-types.ts";
 import { METRICS } from "../../../src/operations/metrics/catalogue.ts";
 import { Identity } from "../../../src/operations/identity.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
@@ -176,6 +177,35 @@ describe("a license of one host", () => {
     expect((await register(alpha, "ada")).ok).toBe(true);
     const beta = await takeOver(alpha, { log, host: "beta" });
     expect(await messageFrom(beta)).toStartWith("hardware_mismatch: ");
+  });
+});
+
+describe("a hand-over", () => {
+  const handOver = ({ operations }: OpenHost) => operations.pairMembership.handOver();
+
+  test("is refused while the other host could not serve a product, which it names", async () => {
+    const { desk, alpha } = await openLicensedPair(1);
+    const refused = await handOver(alpha);
+    expect(refused).toEqual({
+      ok: false,
+      fault: { code: "hand_over_refused", reason: "unlicensed", host: "beta", products: ["sim"] },
+    });
+    expect(messageOf({ ...(!refused.ok && refused.fault) } as AnyFault)).toStartWith(
+      "host beta cannot serve sim: no license names it",
+    );
+    expect((await register(alpha, "ada")).ok).toBe(true);
+    const request = await requestFrom(alpha, 2);
+    const { document } = await issueTestLicense(desk, request, { hosts: 2, terms: SLOTS });
+    unwrap(await alpha.operations.licensing.installLicense(document, "test"));
+    expect(await handOver(alpha)).toMatchObject({ fault: { reason: "silent" } });
+  });
+
+  test("is not refused for a license of both hosts, or for one that serves on neither", async () => {
+    const both = await openLicensedPair(2);
+    expect(await handOver(both.alpha)).toMatchObject({ fault: { reason: "silent" } });
+    const { log, alpha } = await openLicensedPair(1);
+    const beta = await takeOver(alpha, { log, host: "beta" });
+    expect(await handOver(beta)).toMatchObject({ fault: { reason: "silent" } });
   });
 });
 
