@@ -22,8 +22,9 @@ import { ApplianceStatus } from "./appliance-status.ts";
 import { AuditBudget } from "./audit-budget.ts";
 import { AuditLogReader } from "./audit-log-reader.ts";
 import { AuditMaintenance } from "./audit-maintenance.ts";
-import { createLeadership, refuseOtherHost } from "./pair/create-leadership.ts";
+import { createLeadership } from "./pair/create-leadership.ts";
 import type { Leadership } from "./pair/leadership.ts";
+import { requireMember } from "./pair/require-member.ts";
 import { createLocalPublisher, type FilePublisher } from "./pair/file-publisher.ts";
 import { PairMembership } from "./pair/pair-membership.ts";
 import { createHostHeadReader } from "./pair/host-heads.ts";
@@ -153,14 +154,13 @@ export async function wire(
   options: WireOptions,
 ): Promise<{ readonly store: Store; readonly operations: ApplianceOperations }> {
   const { disk, folder, clock, builtInTrust = null } = options;
-  const { usageUpdates = new UsageUpdates() } = options;
   const { sealingKey, ...providedKeys } = options.serviceCredentials ?? NO_CREDENTIALS;
   const identity = new Identity(disk, folder, options.hardware);
   const accessFile = new AccessFile(disk, folder);
   const metrics = new ApplianceMetrics();
   const sessionLengths = new SessionLengths();
   const dispatcher = new QueueDispatcher();
-  const { pair, openLog = openPairLog } = options;
+  const { pair, openLog = openPairLog, usageUpdates = new UsageUpdates() } = options;
   const opened: { log: PairLog | null } = { log: null };
   const findChangeFault = refuseWithoutLog();
   // Until this host leads.
@@ -168,7 +168,7 @@ export async function wire(
   const store = await Store.open({
     ...(pair && {
       async openLog(logFolder: LogFolder) {
-        refuseOtherHost(logFolder.pair, pair.host, identity);
+        requireMember(logFolder.pair, { host: pair.host, ...identity.hashHardware() });
         return (opened.log = await openLog(pair, logFolder));
       },
     }),

@@ -4,7 +4,7 @@ import { Leadership } from "../../src/operations/pair/leadership.ts";
 import { LogUnavailable, type HostLog } from "../../src/store/log/shared-log.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { SimulatedHostLog, SimulatedLog } from "../support/simulated-log.ts";
-import { SimulatedStore } from "./simulated-store.ts";
+import { HARDWARE, SimulatedStore } from "./simulated-store.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 export const TERM = 10_000;
@@ -77,7 +77,7 @@ export class SimulatedHost {
       log,
       host: this.name,
       hardwareId: this.name,
-      hardware: [],
+      hardware: HARDWARE,
       url: null,
       version: "1.0.0",
       termMs: TERM,

@@ -8,12 +8,15 @@ import { LogUnavailable, type HostLog } from "../../src/store/log/shared-log.ts"
 
 type LedStore = LeadershipOptions["store"];
 
+/** Of both hosts. */
+export const HARDWARE = [{ kind: "named", digest: "machine" }] as const;
+
 /** What the leadership needs of the state. */
 const STATE = {
   pair: {
     hosts: new Map([
-      ["alpha", {}],
-      ["beta", {}],
+      ["alpha", { hardware: HARDWARE }],
+      ["beta", { hardware: HARDWARE }],
     ]),
   },
 } as unknown as State;

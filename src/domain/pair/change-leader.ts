@@ -2,7 +2,7 @@ import { makeDecision, type Decision } from "../decision.ts";
 import type { Fault } from "../fault.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
-import type { HardwareDigest } from "../hardware-digest.ts";
+import { isSameMachine, type HardwareDigest } from "../hardware-digest.ts";
 import type { State } from "../state.ts";
 import { endedFault } from "./admit-host.ts";
 
@@ -25,7 +25,9 @@ export function decideChangeLeader(
   { log, epoch, host, hardwareId, hardware }: ChangeLeader,
   { at }: RuleContext,
 ): Result<Decision<null>, Fault> {
-  if (pair !== null && !pair.hosts.has(host)) return err({ code: "host_not_admitted", host });
+  const admittedHardware = pair?.hosts.get(host)?.hardware ?? [];
+  if (pair !== null && !isSameMachine(admittedHardware, hardware))
+    return err({ code: "host_not_admitted", host });
   if (pair === null && endedPair?.log === log) return err(endedFault(endedPair));
   const changed = { type: "LeaderChanged", at, epoch, host, hardwareId } as const;
   if (pair !== null) return makeDecision([changed], null);

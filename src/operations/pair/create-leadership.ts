@@ -1,8 +1,6 @@
-import type { Pair } from "../../domain/pair/pair.ts";
 import { wallClock, type ApplianceClock } from "../../platform/clock.ts";
 import { version } from "../../platform/embedded/version.ts";
 import { readBootClock } from "../../platform/system/boot-clock.ts";
-import { FolderRefused } from "../../store/folder/refusal.ts";
 import type { HostLog } from "../../store/log/shared-log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Identity } from "../identity.ts";
@@ -38,30 +36,4 @@ export function createLeadership(
   });
   leadership.addListener(new LogTrimmer({ store, log }));
   return leadership;
-}
-
-/**
- * A host with a name that is not in the pair could never lead. Two machines with one name would
- * each take the other's term for their own. A machine of which a part was replaced is still the
- * same one, as for a license.
- */
-export function refuseOtherHost(
-  pair: Pair | null,
-  host: string,
-  identity: Pick<Identity, "hashHardware" | "isThisMachine">,
-): void {
-  if (pair === null) return;
-  const known = pair.hosts.get(host);
-  if (known === undefined) {
-    throw new FolderRefused(
-      `host ${host} is no host of the pair (${[...pair.hosts.keys()].join(" and ")})`,
-      "set pair_host to the name with which this host was admitted",
-    );
-  }
-  if (identity.isThisMachine(known.hardware)) return;
-  const { hardwareId } = identity.hashHardware();
-  throw new FolderRefused(
-    `host ${host} of the pair is another machine: its hardware id is ${known.hardwareId}, and that of this machine is ${hardwareId}`,
-    "give each host its own name with pair_host; a new machine is admitted with berth pair request",
-  );
 }

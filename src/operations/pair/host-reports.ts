@@ -6,13 +6,14 @@ import {
   type HostRow,
 } from "../../store/log/shared-log.ts";
 import type { LeadershipOptions } from "./leadership-types.ts";
+import { isMember } from "./require-member.ts";
 
 const REPORT_MS = 2_000;
 const DATABASE_MS = 30_000;
 
 type HostReportsOptions = Pick<
   LeadershipOptions,
-  "log" | "store" | "host" | "hardwareId" | "url" | "version" | "bootMs" | "systemTime"
+  "log" | "store" | "host" | "hardware" | "hardwareId" | "url" | "version" | "bootMs" | "systemTime"
 >;
 
 /**
@@ -56,8 +57,15 @@ export class HostReports {
 
   /** Reports this host, and reads the others. Rejects if the log cannot be used. */
   async refresh(): Promise<readonly HostRow[]> {
-    const { log: shared, bootMs } = this.#options;
-    await shared.reportHost(this.#describeHost());
+    const { log: shared, store, bootMs } = this.#options;
+    // A machine that was replaced would overwrite what its successor says under the same name.
+    if (
+      isMember(
+        store.peek(({ pair }) => pair),
+        this.#options,
+      )
+    )
+      await shared.reportHost(this.#describeHost());
     this.#hosts = await shared.readHosts();
     this.#readAt = bootMs();
     return this.#hosts;

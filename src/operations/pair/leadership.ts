@@ -209,14 +209,18 @@ export class Leadership {
   }
 
   #mayClaim({ holder, isOwn, successor }: LogLeader): boolean {
-    const { host, store, bootMs } = this.#options;
-    if (this.#stopping.signal.aborted || bootMs() < this.#claimsFrom) return false;
+    const { host, store, log, bootMs } = this.#options;
+    if (this.#stopping.signal.aborted || !this.#failed.isNextDue(bootMs())) return false;
     // It may be a term of this process, if the outcome of a write or of a claim is not known.
     const isOver = holder === null || isOwn || this.#observed.hasLapsed(bootMs());
     if (!isOver || (successor !== null && successor !== host)) return false;
     const { fault } = store.status();
     if (fault !== null && !CAN_LEAD_AFTER.has(fault.code)) return false;
-    return store.peek((state) => requireMember(state, this.#options.log.id, host));
+    const { pair, endedPair } = store.peek((state) => state);
+    if (pair === null && endedPair?.log === log.id)
+      throw new Error(`the pair has ended: host ${endedPair.host} serves alone`);
+    requireMember(pair, this.#options);
+    return true;
   }
 
   /** The term was claimed at `sentAt`. Nothing is answered before everything here succeeded. */

@@ -1,7 +1,23 @@
 import { expect, test } from "bun:test";
 import { HostReports } from "../../../src/operations/pair/host-reports.ts";
-import { HARDWARE_ID } from "../../support/new-site.ts";
+import { HARDWARE, HARDWARE_ID } from "../../support/new-site.ts";
 import { openPair } from "../../support/pair-of-sites.ts";
+
+test("a machine whose name another one has now does not overwrite its report", async () => {
+  const { log, alpha } = await openPair();
+  const reports = new HostReports({
+    store: alpha.store,
+    log: log.connect("alpha"),
+    host: "alpha",
+    hardware: [{ kind: "machine_id", digest: "ab".repeat(32) }],
+    hardwareId: "ab".repeat(32),
+    url: null,
+    version: "1.0.0",
+    bootMs: () => log.now,
+    systemTime: () => log.now,
+  });
+  expect(await reports.refresh()).toEqual([]);
+});
 
 test("a report of a host has its age now, also if it was read a while ago", async () => {
   const { log, alpha } = await openPair();
@@ -10,6 +26,7 @@ test("a report of a host has its age now, also if it was read a while ago", asyn
     store: alpha.store,
     log: log.connect("alpha"),
     host: "alpha",
+    hardware: HARDWARE,
     hardwareId: HARDWARE_ID,
     url: null,
     version: "1.0.0",

@@ -1,8 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { LogUnavailable } from "../../../src/store/log/shared-log.ts";
 import { StorageError } from "../../../src/store/journal/storage-fault.ts";
-import { transactCommand } from "../../support/licensed-store.ts";
-import { answers, leadershipOf, openHosts } from "../../support/pair-leaderships.ts";
+import { transactCommand, transactOrThrow } from "../../support/licensed-store.ts";
+import {
+  answers,
+  leadershipOf,
+  openHosts,
+  type HostsOfPair,
+} from "../../support/pair-leaderships.ts";
 import { register } from "../../support/scenario.ts";
 
 describe("the leadership of a pair", () => {
@@ -231,7 +236,7 @@ describe("a failed step of the leadership", () => {
     const { log, alpha } = await openHosts();
     const stranger = leadershipOf(log, alpha, "gamma");
     await stranger.step();
-    expect(stranger.problem).toBe("host gamma was not admitted to the pair");
+    expect(stranger.problem).toBe("host gamma is no host of the pair (alpha and beta)");
     expect(log.leader).toMatchObject({ holder: null, epoch: 0 });
   });
 
@@ -252,3 +257,28 @@ describe("a failed step of the leadership", () => {
     expect(log.leader.epoch).toBe(0);
   });
 });
+  test("lets no machine claim a term after another one was admitted under its name", async () => {
+    const hosts = await openHosts();
+    await hosts.alpha.leadership.step();
+    await hosts.beta.leadership.step();
+    const hardware = [{ kind: "machine_id", digest: "ab".repeat(32) }];
+    await transactOrThrow(hosts.alpha.store, {
+      type: "AdmitHost",
+      log: "simulated log",
+      host: "beta",
+      hardwareId: "ab".repeat(32),
+      hardware,
+      peer: "10.0.0.1",
+    });
+    await hosts.alpha.leadership.stop();
+    await hosts.beta.leadership.step();
+    expect(answers(hosts)).toEqual({ alpha: false, beta: false });
+    expect(hosts.log.leader).toMatchObject({ holder: null, epoch: 1 });
+    expect(hosts.beta.leadership.problem).toStartWith("host beta of the pair is another machine");
+    // The new machine, with a copy of the folder.
+    const changes = { hardware, hardwareId: "ab".repeat(32) };
+    const successor = leadershipOf(hosts.log, hosts.beta, "beta", changes);
+    await successor.step();
+    expect(successor.mayAnswer()).toBe(true);
+  });
+

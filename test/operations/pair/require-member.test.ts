@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Pair } from "../../../src/domain/pair/pair.ts";
 import { MONDAY } from "../../support/scenario.ts";
-import { refuseOtherHost } from "../../../src/operations/pair/create-leadership.ts";
+import { requireMember } from "../../../src/operations/pair/require-member.ts";
 import { Identity } from "../../../src/operations/identity.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import type { HardwareComponent } from "../../../src/license/hardware.ts";
@@ -27,13 +27,15 @@ async function makeHosts(components: readonly HardwareComponent[]) {
   return { pair, machine, hardwareId };
 }
 
+const asHost = (host: string, machine: Identity) => ({ host, ...machine.hashHardware() });
+
 describe("the name of a host in a pair", () => {
   test("is refused on another machine, with both hardware ids", async () => {
     const { pair, machine, hardwareId } = await makeHosts([
       { kind: "machine_id", value: "another machine" },
       { kind: "mac", value: "52:54:00:12:34:56" },
     ]);
-    const refuse = (): void => refuseOtherHost(pair, "alpha", machine);
+    const refuse = (): void => requireMember(pair, asHost("alpha", machine));
     expect(refuse).toThrow(hardwareId);
     expect(refuse).toThrow(machine.hashHardware().hardwareId);
   });
@@ -43,14 +45,14 @@ describe("the name of a host in a pair", () => {
       ...COMPONENTS.slice(0, 2),
       { kind: "mac", value: "52:54:00:ff:ff:ff" },
     ]);
-    expect(() => refuseOtherHost(pair, "alpha", machine)).not.toThrow();
+    expect(() => requireMember(pair, asHost("alpha", machine))).not.toThrow();
   });
 
   test("is refused if the pair has no such host, and accepted if there is no pair yet", async () => {
     const { pair, machine } = await makeHosts([{ kind: "mac", value: "52:54:00:ff:ff:ff" }]);
-    expect(() => refuseOtherHost(pair, "beta", machine)).toThrow(
+    expect(() => requireMember(pair, asHost("beta", machine))).toThrow(
       "host beta is no host of the pair (alpha)",
     );
-    expect(() => refuseOtherHost(null, "alpha", machine)).not.toThrow();
+    expect(() => requireMember(null, asHost("alpha", machine))).not.toThrow();
   });
 });
