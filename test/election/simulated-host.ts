@@ -136,6 +136,7 @@ export class SimulatedHost {
       renew: (epoch, termMs) => send(() => log.renew(epoch, termMs)),
       release: (epoch, successor, successorMs) =>
         send(() => log.release(epoch, successor, successorMs)),
+      acceptEarlierServer: () => {},
       reportHost: (report) => send(() => log.reportHost(report)),
       readHosts: () => send(() => log.readHosts()),
       removeHost: (host) => send(() => log.removeHost(host)),

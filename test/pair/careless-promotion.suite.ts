@@ -67,7 +67,7 @@ const leads = async ({ leadership }: Host): Promise<boolean> => {
 };
 
 describe("an asynchronous standby that lacks lines and is promoted", () => {
-  test("is an exposure before, and afterwards the host says which lines are lost", async () => {
+  test("is an exposure before; then the host says which lines are lost, until a server has them", async () => {
     const first = await openLicensedSite();
     const { folder } = first;
     await first.stop();
@@ -96,6 +96,15 @@ describe("an asynchronous standby that lacks lines and is promoted", () => {
     expect(host.leadership.mayAnswer()).toBe(false);
     expect(await registerUser(host, "bob")).toBe(false);
 
+    // The repair that the guide describes: the host was not started again.
+    standby.stopServer("fast");
+    primary.startServer();
+    await waitUntil(() => leads(host));
+    expect(host.leadership.problem).toBeNull();
+    expect(await registerUser(host, "bob")).toBe(true);
+
+    primary.stopServer("immediate");
+    standby.startServer();
     await host.site.stop();
     const outcome = await openHost(folder).then(() => "opened", String);
     expect(outcome).toContain("the database lost lines");

@@ -138,6 +138,8 @@ export class SimulatedHostLog implements HostLog {
   }
 
   async readHosts(): Promise<readonly HostRow[]> {
+  acceptEarlierServer(): void {}
+
     const { hosts, now } = this.#log;
     const rows = [...hosts.values()].toSorted((one, two) => (one.host < two.host ? -1 : 1));
     return rows.map(({ seenAt, ...report }) => ({

@@ -13,9 +13,11 @@ import {
   damagedLine,
   endsElsewhere,
   lineDiverged,
+  LogDiffers,
   unsignedLicense,
 } from "./log-refusals.ts";
-import type { LogLine, SharedLog } from "./shared-log.ts";
+import { checkHeadOnLog } from "./open-log.ts";
+import type { LogLeader, LogLine, SharedLog } from "./shared-log.ts";
 
 /** Bounds the memory for lines that are not on disk yet. */
 const LINES_AT_ONCE = 500;
@@ -44,7 +46,7 @@ export class LogFollower {
     this.#parts = parts;
   }
 
-  /** Why this host follows no longer, until it is started again; null: it follows. */
+  /** Why this host follows no longer; null: it follows. */
   get problem(): CannotFollow | null {
     return this.#problem;
   }
@@ -97,6 +99,7 @@ export class LogFollower {
   async #catchUp(signal?: AbortSignal): Promise<void> {
     const { live, journal } = this.#parts;
     if (this.#problem !== null) throw this.#problem;
+    if (this.#problem instanceof LogDiffers) await this.#lookAgain();
     const isEnding = (): boolean => this.#isStopped || signal?.aborted === true;
     while (!isEnding()) {
       while (journal.recovering !== null) await journal.recovering;
@@ -106,8 +109,23 @@ export class LogFollower {
       const lines = await this.#readLines(live.lastSeq, limit);
       if (this.#isStopped) return;
       await this.#applyAll(journal.commit, lines);
-      if (lines.length === 0) await this.#checkEnd();
-      if (lines.length < limit) return journal.endLogFault();
+      const leader = lines.length === 0 ? await this.#checkEnd() : null;
+      if (lines.length === limit) continue;
+      journal.endLogFault();
+      return leader;
+    }
+    return null;
+  }
+
+  /** As at a start: the operator may have repaired the database. */
+  async #lookAgain(): Promise<void> {
+    const { log, live } = this.#parts;
+    log.acceptEarlierServer();
+    try {
+      await checkHeadOnLog(log, live.head);
+      this.#problem = null;
+    } catch (error) {
+      throw error instanceof CannotFollow ? this.#stopAt(error) : error;
     }
   }
 
@@ -182,6 +200,8 @@ export class LogFollower {
     this.#problem = problem;
     return problem;
   }
+    // It is read again and again.
+    this.#limit = 1;
 }
 
 const newerLine = (seq: number, type: string): CannotFollow =>

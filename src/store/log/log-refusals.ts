@@ -6,13 +6,16 @@ import type { LogEnd } from "./shared-log.ts";
 /** The log does not continue the journal of this host, or this version cannot read its lines. */
 export class CannotFollow extends FolderRefused {}
 
+/** The database can be repaired while this host runs: it looks at the log again and again. */
+export class LogDiffers extends CannotFollow {}
+
 const JOIN_AGAIN =
   "move its data folder away, and join the pair again with berth pair request; nothing was changed";
 const LOST_LINES =
   "bring back the database that has them; if it is gone, berth help guide pair says how to continue";
 
 export const damagedLine = (seq: number): CannotFollow =>
-  new CannotFollow(
+  new LogDiffers(
     `line ${seq} of the log is damaged`,
     "the database is damaged, or was changed by another program: berth help guide pair says how to continue; nothing was changed",
   );
@@ -28,7 +31,7 @@ export const unsignedLicense = ({ description, hint }: UnsignedFinding): CannotF
 /** A line of the log does not continue the journal of this host. */
 export function lineDiverged({ seq, prev }: JournalLine, head: LogEnd): CannotFollow {
   if (seq > head.seq + 1) return linesTrimmed(head.seq, seq);
-  return new CannotFollow(
+  return new LogDiffers(
     `line ${seq} of the log does not continue line ${head.seq} of this host (${head.sum}): it continues ${prev}`,
     "stop this host, and compare both hosts with berth verify; nothing was changed",
   );
@@ -44,19 +47,19 @@ export const endsElsewhere = (end: LogEnd, head: LogEnd): CannotFollow =>
 
 /** A database that lost lines when a standby of it was promoted. */
 const linesLost = (end: LogEnd, head: LogEnd): CannotFollow =>
-  new CannotFollow(
+  new LogDiffers(
     `the log ends at line ${end.seq} (${end.sum}), but the journal of this host continues to line ${head.seq} (${head.sum}): the database lost lines`,
     LOST_LINES,
   );
 
 export const lineDiffers = (sum: string, head: LogEnd): CannotFollow =>
-  new CannotFollow(
+  new LogDiffers(
     `line ${head.seq} of the log is ${sum}, but of the journal of this host ${head.sum}`,
     "this host's folder belongs to another log, or the database lost lines: berth help guide pair says how to continue",
   );
 
 const linesTrimmed = (last: number, first: number): CannotFollow =>
-  new CannotFollow(
+  new LogDiffers(
     `the journal of this host ends at line ${last}, and the log begins with line ${first}`,
     `this host was away too long: ${JOIN_AGAIN}`,
   );

@@ -43,7 +43,7 @@ async function retryWhileUnavailable(check: () => Promise<void>): Promise<void> 
  * Throws unless the journal of this host is a beginning of the log. A database that lost lines when
  * a standby was promoted shows here.
  */
-async function checkHeadOnLog(log: SharedLog, head: ChainHead): Promise<void> {
+export async function checkHeadOnLog(log: SharedLog, head: ChainHead): Promise<void> {
   const end = await log.readLeader();
   const [next] = end.seq < head.seq ? [] : await log.readLines(head.seq - 1, 1);
   if (next === undefined) {

@@ -66,6 +66,11 @@ export interface HostReport {
   readonly url: string | null;
   /** Of its berth. */
   readonly version: string;
+  /**
+   * The log lacks lines of this host: the next connection may be to a database server of which the
+   * one in use took the place, unless a host leads by the one in use.
+   */
+  readonly acceptEarlierServer: () => void;
   /** Where its own journal ends. */
   readonly head: LogEnd;
   /** Its checkpoints cover all lines up to this one. */

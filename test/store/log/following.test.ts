@@ -204,6 +204,22 @@ describe("a host that reads a line that it cannot apply", () => {
     expect(message).toContain(`the log ends at line ${end.seq}`);
     expect(message).toContain(`continues to line ${seq}`);
   });
+  test("continues by itself when the log has all lines of its journal again", async () => {
+    const { log, alpha, beta } = await openLedPair();
+    await beta.store.follow();
+    const [lines, leader] = [[...log.lines], log.leader];
+    takeLastLine(log);
+    for (let count = 0; count < 2; count += 1)
+      expect(await catchProblem(beta.store.follow())).toBeInstanceOf(CannotFollow);
+    log.lines.splice(0, Infinity, ...lines);
+    log.leader = leader;
+    await beta.store.follow();
+    expect(beta.store.status().followProblem).toBeNull();
+    await transactOrThrow(alpha.store, register("dee"));
+    await beta.store.follow();
+    expectSame(alpha, beta);
+  });
+
 
   test("stops at a log, and refuses a start, if its last line has other content there", async () => {
     const { log, alpha, beta } = await openLedPair();

@@ -96,11 +96,14 @@ export class PostgresLog implements HostLog {
   readonly #background: LogConnection;
   /** Tells this process from an earlier one of the same host, which may still have statements. */
   readonly #instance = randomId();
+  readonly #timelines = { newest: 0 };
   /** The last line that this process appended. */
   #lastAppended = 0;
+  /** Whether a host led when that was read last. */
+  #isLed = false;
 
   constructor(id: string, givenOptions: PostgresLogOptions) {
-    const options = { ...givenOptions, timelines: { newest: 0 } };
+    const options = { ...givenOptions, timelines: this.#timelines };
     this.id = id;
     this.#options = options;
     this.#writer = new LogConnection({ ...options, name: `${options.name} writer` });
@@ -132,7 +135,9 @@ export class PostgresLog implements HostLog {
 
   async readLeader(): Promise<LogLeader> {
     const [row] = await this.#reader.run(READ_LEADER);
-    return this.#toLeader(row);
+    const leader = this.#toLeader(row);
+    this.#isLed = leader.remainingMs > 0;
+    return leader;
   }
 
   async claim(termMs: number, endedTerm?: string): Promise<LogLeader | null> {
@@ -151,6 +156,10 @@ export class PostgresLog implements HostLog {
   async release(epoch: number, successor: string | null, successorMs: number): Promise<void> {
     const { host } = this.#options;
     await this.#reader.run(RELEASE, [epoch, host, successor, successorMs]);
+  }
+
+  acceptEarlierServer(): void {
+    if (!this.#isLed) this.#timelines.newest = 0;
   }
 
   reportHost(report: HostReport): Promise<void> {
