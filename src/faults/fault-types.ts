@@ -157,6 +157,7 @@ export interface HandOverFault {
 export type AdmissionFault =
   | { readonly code: "invalid_pair_request" }
   | { readonly code: "pair_host_taken"; readonly host: string }
+  | { readonly code: "pair_same_machine"; readonly host: string }
   | {
       readonly code: "pair_version_differs";
       readonly host: string;

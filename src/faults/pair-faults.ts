@@ -113,6 +113,14 @@ export const ADMISSION_FAULTS: FaultRows<AdmissionFault["code"]> = {
     hint: "make the request again with another --pair-host",
     sample: { host: "alpha" },
   },
+  pair_same_machine: {
+    status: 409,
+    message: ({ host }) =>
+      `host ${host} has the hardware of this host: it runs on the same machine, or on a copy of it`,
+    field: "request",
+    hint: "give a copied machine its own machine id and serial numbers, and make the request again",
+    sample: { host: "beta" },
+  },
   pair_version_differs: {
     status: 409,
     message: ({ host, version, ownVersion }) =>

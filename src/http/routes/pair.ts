@@ -79,6 +79,7 @@ export const pair = ({ pairMembership, leadership, peerOf, ...sources }: RouteDe
             "not_a_pair",
             "pair_complete",
             "pair_host_taken",
+            "pair_same_machine",
             "pair_version_differs",
             "pair_clock_differs",
           ],

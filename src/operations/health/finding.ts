@@ -66,6 +66,7 @@ export const SERVER_CODES = [
   "pair_database_loose",
   "pair_database_unencrypted",
   "pair_leader_changed",
+  "pair_same_machine",
   "notification_failed",
   "check_failed",
 ] as const;

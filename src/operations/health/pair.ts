@@ -25,6 +25,7 @@ export function checkPair(status: PairStatus | null, now: Instant): HealthReport
     ...skewFindings(status),
     ...versionFindings(status),
     ...databaseFindings(status),
+    ...hardwareFindings(status),
     ...changeFindings(status, now),
   ];
   if (findings.some(({ severity }) => severity !== "note")) return { findings, passed: [] };
@@ -153,6 +154,20 @@ export const databaseFindings = ({ database }: Pick<PairStatus, "database">): Fi
   (database?.problems ?? []).map((problem) => DATABASE_FINDINGS[problem]);
 
 const DATABASE_FINDINGS: Readonly<Record<DatabaseProblem, Finding>> = {
+/** A license of one of them would serve on the other one too; one of both could not be made. */
+function hardwareFindings({ hosts }: PairStatus): Finding[] {
+  const known = hosts.flatMap(({ hardwareId }) => (hardwareId === null ? [] : [hardwareId]));
+  if (new Set(known).size === known.length) return [];
+  const names = hosts.map(({ name }) => name).join(" and ");
+  return [
+    createFinding("pair_same_machine", "warning", {
+      summary: `Hosts ${names} have the same hardware: no license can be made for both`,
+      remedy:
+        "Run them on two machines; give a copied machine its own machine id and serial numbers",
+    }),
+  ];
+}
+
   not_replicated: createFinding("pair_database_async", "warning", {
     summary: "The database has no standby: if its machine is lost, acknowledged changes are lost",
     remedy: "Add a standby of the database, and name it in synchronous_standby_names",

@@ -56,6 +56,8 @@ export class PairMembership {
     if (fault !== null) return err(fault);
     const { host } = request;
     const { hardware, hardwareId } = this.#identity.hashHardwareOf(request.hardware);
+    // A license names two machines; one that fits both would serve on each of them alone.
+    if (this.#identity.isThisMachine(hardware)) return err({ code: "pair_same_machine", host });
     const fingerprint = fingerprintOfRequest(request);
     return this.#store.transact(
       { type: "AdmitHost", log, host, hardware, hardwareId, peer },

@@ -476,6 +476,12 @@ const CASES: readonly Case[] = [
     { pair: withDatabase({ problems: ["unencrypted"] }) },
   ],
   [
+    "pair_same_machine",
+    "warning",
+    "Hosts alpha and beta have the same hardware: no license can be made for both",
+    { pair: withBeta({ hardwareId: ALPHA.hardwareId }) },
+  ],
+  [
     "pair_leader_changed",
     "note",
     "Host alpha leads the pair now (epoch 3)",

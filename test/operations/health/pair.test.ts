@@ -94,6 +94,22 @@ describe("the findings of a pair", () => {
     },
   );
 
+  test("say after a week of silence that the database keeps all lines for that host", () => {
+    const at = (days: number) => findingsOf(withBeta({ seenMsAgo: days * 24 * 60 * MINUTE }))[0];
+    expect(at(6)?.summary).toBe("Host beta has not reported for 6 days: it cannot take over");
+    expect(at(7)?.summary).toBe(
+      "Host beta has not reported for 7 days: it cannot take over, and the database keeps all lines for it",
+    );
+    expect(at(7)?.remedy).toContain("replace it: berth help pair");
+  });
+
+  test("say that both hosts have the same hardware", () => {
+    expect(codesOf(withBeta({ hardwareId: ALPHA.hardwareId }))).toEqual([
+      "warning pair_same_machine",
+    ]);
+    expect(codesOf(withBeta({ hardwareId: null }))).toEqual([]);
+  });
+
   test.each([
     [10_000, []],
     [10_001, ["warning pair_host_behind"]],

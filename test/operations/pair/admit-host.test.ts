@@ -31,4 +31,19 @@ describe("the admission of a host", () => {
     expect(alpha.store.status().seq).toBe(before);
     expect((await pairMembership.admit(makeRequest(), "test")).ok).toBe(true);
   });
+
+  test("is refused for a copy of the machine that admits, and not for one with a shared part", async () => {
+    const { alpha } = await openPairOfTwo();
+    const admit = (hardware: PairRequest["hardware"]) =>
+      alpha.operations.pairMembership.admit(makeRequest({ hardware }), "test");
+    const [first, ...others] = machine("alpha");
+    if (first === undefined) throw new Error("the machine has no components");
+    const [, ...changed] = machine("other");
+    expect(await admit(machine("alpha"))).toEqual({
+      ok: false,
+      fault: { code: "pair_same_machine", host: "beta" },
+    });
+    expect((await admit([{ ...first, value: "new" }, ...others])).ok).toBe(false);
+    expect((await admit([first, ...changed])).ok).toBe(true);
+  });
 });
