@@ -1,5 +1,6 @@
 import { DAY, HOUR, MINUTE, SECOND, type Instant } from "../../domain/time.ts";
 import { MAX_SKEW_MS } from "../pair/clock-skew.ts";
+import { KEPT_MS } from "../pair/log-trimmer.ts";
 import { computeClockSkew, findOtherHost } from "../pair/pair-figures.ts";
 import type { PairHostStatus, PairStatus } from "../pair/pair-status.ts";
 import type { DatabaseProblem } from "../../store/log/shared-log.ts";
@@ -24,8 +25,8 @@ export function checkPair(status: PairStatus | null, now: Instant): HealthReport
     ...otherHostFindings(status),
     ...skewFindings(status),
     ...versionFindings(status),
-    ...databaseFindings(status),
     ...hardwareFindings(status),
+    ...databaseFindings(status),
     ...changeFindings(status, now),
   ];
   if (findings.some(({ severity }) => severity !== "note")) return { findings, passed: [] };
@@ -89,16 +90,20 @@ function otherHostFindings(status: PairStatus): Finding[] {
 const isSilent = ({ seenMsAgo }: Pick<PairHostStatus, "seenMsAgo">): boolean =>
   seenMsAgo === null || seenMsAgo > SILENT_AFTER_MS;
 
-const silentFinding = ({ name, seenMsAgo }: PairHostStatus): Finding =>
-  createFinding("pair_host_silent", "warning", {
-    summary:
-      seenMsAgo === null
-        ? `Host ${name} has never reported: it cannot take over`
-        : `Host ${name} has not reported for ${describeAge(seenMsAgo)}: it cannot take over`,
-    remedy: `Start the service on ${name}, and check its network and its log`,
+function silentFinding({ name, seenMsAgo }: PairHostStatus): Finding {
+  const age = seenMsAgo === null ? "never reported" : `not reported for ${describeAge(seenMsAgo)}`;
+  // Younger lines are kept in any case.
+  const isNeeded = seenMsAgo !== null && seenMsAgo >= KEPT_MS;
+  const growth = isNeeded ? ", and the database keeps all lines for it" : "";
+  return createFinding("pair_host_silent", "warning", {
+    summary: `Host ${name} has ${age}: it cannot take over${growth}`,
+    remedy: isNeeded
+      ? `Start the service on ${name}; if it is gone for good, replace it: berth help pair`
+      : `Start the service on ${name}, and check its network and its log`,
     command: "berth pair status",
     subject: name,
   });
+}
 
 /** Coarse, so that the text does not change every second. */
 function describeAge(age: number): string {
@@ -149,11 +154,6 @@ function versionFindings({ hosts }: PairStatus): Finding[] {
   ];
 }
 
-/** A failover of the database decides whether acknowledged changes survive. */
-export const databaseFindings = ({ database }: Pick<PairStatus, "database">): Finding[] =>
-  (database?.problems ?? []).map((problem) => DATABASE_FINDINGS[problem]);
-
-const DATABASE_FINDINGS: Readonly<Record<DatabaseProblem, Finding>> = {
 /** A license of one of them would serve on the other one too; one of both could not be made. */
 function hardwareFindings({ hosts }: PairStatus): Finding[] {
   const known = hosts.flatMap(({ hardwareId }) => (hardwareId === null ? [] : [hardwareId]));
@@ -168,6 +168,11 @@ function hardwareFindings({ hosts }: PairStatus): Finding[] {
   ];
 }
 
+/** A failover of the database decides whether acknowledged changes survive. */
+export const databaseFindings = ({ database }: Pick<PairStatus, "database">): Finding[] =>
+  (database?.problems ?? []).map((problem) => DATABASE_FINDINGS[problem]);
+
+const DATABASE_FINDINGS: Readonly<Record<DatabaseProblem, Finding>> = {
   not_replicated: createFinding("pair_database_async", "warning", {
     summary: "The database has no standby: if its machine is lost, acknowledged changes are lost",
     remedy: "Add a standby of the database, and name it in synchronous_standby_names",

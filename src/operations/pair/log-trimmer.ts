@@ -6,7 +6,7 @@ import type { Store } from "../../store/store.ts";
 import type { LeadershipListener } from "./leadership-listeners.ts";
 
 /** So long a host may be restored from a backup and still continue. */
-const KEPT_MS = 7 * DAY;
+export const KEPT_MS = 7 * DAY;
 const INTERVAL_MS = 10 * MINUTE;
 /** A statement of this size takes far less than its deadline. */
 const LINES_AT_ONCE = 5_000;
