@@ -16,7 +16,7 @@ import type { ChainHead } from "./journal/journal.ts";
 import { RotationSchedule } from "./journal/rotation.ts";
 import { LogFollower } from "./log/log-follower.ts";
 import { openLog } from "./log/open-log.ts";
-import type { SharedLog } from "./log/shared-log.ts";
+import type { LogLeader, SharedLog } from "./log/shared-log.ts";
 import { LiveState } from "./live-state.ts";
 import { RecoverableJournal } from "./recoverable-journal.ts";
 import type { StateFormat } from "./state/state-format.ts";
@@ -173,10 +173,11 @@ export class Store {
    * In a pair: applies what the other host wrote since, and refuses changes from now on. Rejects if
    * the log cannot be read, with a `StorageError` if the lines cannot be written, and with a
    * `CannotFollow` if they are not a continuation, or of a newer version. The signal ends it early.
+   * Returns the leader if it was read after the last line; null: it was not.
    */
-  async follow(signal?: AbortSignal): Promise<void> {
+  async follow(signal?: AbortSignal): Promise<LogLeader | null> {
     await this.stopLeading({ code: "standby" });
-    await this.#follower?.catchUp(signal);
+    return (await this.#follower?.catchUp(signal)) ?? null;
   }
 
   /**

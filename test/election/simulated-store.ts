@@ -35,9 +35,10 @@ export class SimulatedStore implements LedStore {
     this.#log = log;
   }
 
-  async follow(): Promise<void> {
+  async follow(): Promise<null> {
     await this.stopLeading({ code: "standby" });
     await this.#catchUp();
+    return null;
   }
 
   lead: LedStore["lead"] = async (epoch) => {

@@ -192,9 +192,8 @@ export class Leadership {
     const { store, log: shared, bootMs, termMs } = this.#options;
     await this.#settled;
     // A stop does not wait until this host has read all lines of a week.
-    await store.follow(this.#stopping.signal);
-    const row = await shared.readLeader();
-    this.#row = row;
+    const row = (await store.follow(this.#stopping.signal)) ?? (await shared.readLeader());
+    this.#observedEpoch = row.epoch;
     this.#observed.note(row, bootMs());
     this.#hasSeenLeader ||= row.remainingMs > 0;
     this.#role = row.remainingMs > 0 ? { role: "standby", ...leaderOf(row) } : UNKNOWN_LEADER;

@@ -54,8 +54,9 @@ export class LogFollower {
   /**
    * Reads the log to where it ends now. Rejects with `LogUnavailable`, with a `StorageError` if the
    * disk of this host cannot take the lines, or with `CannotFollow`. Ends early if the signal aborts.
+   * Returns the leader if it was read after the last line.
    */
-  catchUp(signal?: AbortSignal): Promise<void> {
+  catchUp(signal?: AbortSignal): Promise<LogLeader | null> {
     return this.#afterOtherWork(() => this.#catchUp(signal));
   }
 
@@ -96,10 +97,10 @@ export class LogFollower {
     return result;
   }
 
-  async #catchUp(signal?: AbortSignal): Promise<void> {
+  async #catchUp(signal?: AbortSignal): Promise<LogLeader | null> {
     const { live, journal } = this.#parts;
-    if (this.#problem !== null) throw this.#problem;
     if (this.#problem instanceof LogDiffers) await this.#lookAgain();
+    if (this.#problem !== null) throw this.#problem;
     const isEnding = (): boolean => this.#isStopped || signal?.aborted === true;
     while (!isEnding()) {
       while (journal.recovering !== null) await journal.recovering;
@@ -107,7 +108,7 @@ export class LogFollower {
       if (fault !== null && !journal.canCopyLines) throw new StorageError(fault, null);
       const limit = this.#limit;
       const lines = await this.#readLines(live.lastSeq, limit);
-      if (this.#isStopped) return;
+      if (this.#isStopped) break;
       await this.#applyAll(journal.commit, lines);
       const leader = lines.length === 0 ? await this.#checkEnd() : null;
       if (lines.length === limit) continue;
@@ -142,12 +143,13 @@ export class LogFollower {
   }
 
   /** A log that ends before the last line of this host has lost lines, and may get others. */
-  async #checkEnd(): Promise<void> {
+  async #checkEnd(): Promise<LogLeader> {
     const { log, live } = this.#parts;
     const end = await log.readLeader();
     const { head } = live;
     const isLost = end.seq < head.seq || (end.seq === head.seq && end.sum !== head.sum);
     if (isLost) throw this.#stopAt(endsElsewhere(end, head));
+    return end;
   }
 
   async #applyAll(commit: GroupCommit, lines: readonly LogLine[]): Promise<void> {
@@ -198,10 +200,10 @@ export class LogFollower {
 
   #stopAt(problem: CannotFollow): CannotFollow {
     this.#problem = problem;
-    return problem;
-  }
     // It is read again and again.
     this.#limit = 1;
+    return problem;
+  }
 }
 
 const newerLine = (seq: number, type: string): CannotFollow =>

@@ -101,7 +101,7 @@ describe("the term of a leader", () => {
     const leadership = leadershipOf(hosts.log, hosts.alpha, "alpha", {
       store: {
         follow: (signal) =>
-          new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve())),
+          new Promise<null>((resolve) => signal?.addEventListener("abort", () => resolve(null))),
         lead: (epoch, command) => store.lead(epoch, command),
         stopLeading: (fault) => store.stopLeading(fault),
         peek: (view) => store.peek(view),

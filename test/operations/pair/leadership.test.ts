@@ -149,11 +149,11 @@ describe("a failed step of the leadership", () => {
     let failures = 2;
     const failing = leadershipOf(log, alpha, "alpha", {
       log: Object.assign(shared, {
-        readLeader: async () => {
+        claim: async (termMs: number) => {
           failures -= 1;
           if (failures === 1) throw new LogUnavailable("no route to the database");
           if (failures === 0) throw new TypeError("a bug");
-          return log.connect("alpha").readLeader();
+          return log.connect("alpha").claim(termMs);
         },
       }),
     });

@@ -114,7 +114,7 @@ export class SimulatedHost {
   }
 
   follow(): void {
-    this.#work(async (store) => store.follow());
+    this.#work(async (store) => void (await store.follow()));
   }
 
   /** Leads, if no other host's term lasts. */
