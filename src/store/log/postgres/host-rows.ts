@@ -19,12 +19,15 @@ const READ = `
 const REMOVE = `DELETE FROM berth.host WHERE name = $1`;
 
 export async function reportHost(
-  connection: LogConnection,
+  connection: Pick<LogConnection, "run">,
   { host, hardwareId, url, version, head, covered, systemTime }: HostReport,
 ): Promise<void> {
-  const clock = Math.round(systemTime);
-  const parameters = [host, hardwareId, url, version, head.seq, head.sum, covered, clock];
-  await connection.run(REPORT, parameters);
+  const calledAt = performance.now();
+  await connection.run(REPORT, () => {
+    // It is compared with the clock of the database: connecting may have taken seconds.
+    const clock = Math.round(systemTime + performance.now() - calledAt);
+    return [host, hardwareId, url, version, head.seq, head.sum, covered, clock];
+  });
 }
 
 export async function readHosts(connection: LogConnection): Promise<readonly HostRow[]> {

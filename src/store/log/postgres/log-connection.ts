@@ -17,6 +17,8 @@ interface KnownTimelines {
 }
 
 type Parameter = string | number | Uint8Array | null;
+/** A function: called when the statement is sent, once there is a connection. */
+type Parameters = readonly Parameter[] | (() => readonly Parameter[]);
 /** A large integer is a text. */
 export type Row = Readonly<Record<string, string | number | boolean | Uint8Array | null>>;
 
@@ -43,8 +45,11 @@ export class LogConnection {
   }
 
   /** Runs one statement, in a transaction of its own. Rejects with `LogUnavailable`. */
-  run(statement: string, parameters: readonly Parameter[] = []): Promise<readonly Row[]> {
-    return this.#run((sql) => sql.unsafe(statement, [...parameters] as never, { prepare: true }));
+  run(statement: string, parameters: Parameters = []): Promise<readonly Row[]> {
+    return this.#run((sql) => {
+      const values = typeof parameters === "function" ? parameters() : parameters;
+      return sql.unsafe(statement, [...values] as never, { prepare: true });
+    });
   }
 
   /** Runs several statements in one transaction. Rejects with `LogUnavailable`. */
