@@ -144,6 +144,8 @@ const HAND_OVER_MESSAGES: Readonly<Record<HandOverFault["reason"], HandOverMessa
   silent: (host) => `host ${host} has not reported for several seconds; this host still leads`,
   behind: (host) => `host ${host} has not read the newest changes yet; this host still leads`,
   skew: (host) => `the clocks of this host and of host ${host} differ by more than 10 seconds`,
+  unlicensed: (host, products) =>
+    `host ${host} cannot serve ${products}: no license names it, so calls would be refused with hardware_mismatch; this host still leads`,
   not_taken: (host) => `host ${host} did not take over within 5 seconds; either host leads again`,
 };
 
@@ -152,8 +154,7 @@ const HAND_OVER_HINTS: Readonly<Record<HandOverFault["reason"], string>> = {
   silent: "start the server on the other host; berth pair status shows when it reported",
   behind: "try again in a few seconds; berth pair status shows how far it is behind",
   skew: "correct the clocks of both hosts, for example with NTP",
-  unlicensed: (host, products) =>
-    `host ${host} cannot serve ${products}: no license names it, so calls would be refused with hardware_mismatch; this host still leads`,
+  unlicensed: `${REQUEST_FOR_TWO}; until then, stop the server of this host if the other one must lead`,
   not_taken:
     "look at the log of the server on the other host; berth pair status shows which host leads",
 };
@@ -163,7 +164,6 @@ export const HAND_OVER_FAULTS: FaultRows<"hand_over_refused"> = {
     status: 409,
     message: ({ reason, host, products = [] }) =>
       HAND_OVER_MESSAGES[reason](host ?? "", products.join(", ")),
-  unlicensed: `${REQUEST_FOR_TWO}; until then, stop the server of this host if the other one must lead`,
     hint: ({ reason }) => HAND_OVER_HINTS[reason],
     sample: { reason: "silent", host: "beta" },
   },

@@ -53,7 +53,7 @@ export const STORAGE_FAULTS: FaultRows<StorageCode> = {
   },
   log_unavailable: {
     status: 503,
-    message: () => "the database of the pair cannot be reached: the outcome is unknown; try again",
+    message: () => "the database of the pair cannot be used: the outcome is unknown; try again",
     hint: "check the database; berth pair status shows details",
   },
   pair_read_only: {

@@ -4,7 +4,7 @@ import { canWriteProbe } from "./folder/disk-space.ts";
 import { reloadFolder, type LoadedFolder } from "./folder/load.ts";
 import type { LockedFolder } from "./folder/locked-folder.ts";
 import { FileBatchWriter } from "./journal/batch-writer.ts";
-import type { SharedLog } from "./log/shared-log.ts";
+import { LogUnavailable, type SharedLog } from "./log/shared-log.ts";
 import { LogBatchWriter } from "./log/log-batch-writer.ts";
 import { GroupCommit } from "./journal/group-commit.ts";
 import { StorageError, type StorageFault } from "./journal/storage-fault.ts";
@@ -45,6 +45,7 @@ export class RecoverableJournal {
   #recovering: Promise<void> | null = null;
   #stepDown: Promise<void> | null = null;
   #isProbing = false;
+  #appendError: LogUnavailable | null = null;
 
   constructor(options: JournalOptions, segment: ValidSegment, parts: StoreParts) {
     this.#options = options;
@@ -75,6 +76,11 @@ export class RecoverableJournal {
     return this.#fault ?? (isHanging ? { code: "storage_failed" } : null);
   }
 
+  /** Why the log may not have the last lines of this host; null: it has them. */
+  get appendError(): LogUnavailable | null {
+    return this.#appendError;
+  }
+
   /** Whether lines can be written to the journal of this host, even if another host leads. */
   get canCopyLines(): boolean {
     return this.#fault === null || isWithoutLeadership(this.#fault);
@@ -88,6 +94,7 @@ export class RecoverableJournal {
     if (this.#recovering !== null) return this.#fault ?? { code: "standby" };
     if (this.#fault !== null && !isWithoutLeadership(this.#fault)) return this.#fault;
     if (this.#writer instanceof LogBatchWriter) this.#writer.epoch = epoch;
+    this.#appendError = null;
     return (this.#fault = null);
   }
 
@@ -180,6 +187,7 @@ export class RecoverableJournal {
 
   #fail(error: StorageError): void {
     this.#fault = error.fault;
+    if (error.cause instanceof LogUnavailable) this.#appendError = error.cause;
     if (this.#writer instanceof LogBatchWriter) this.#writer.epoch = null;
     if (error.fault.code !== "storage_failed") return this.#recover();
     const { coveredSeq: covers, hasUncheckpointedSegments } = this.#parts.checkpoints;

@@ -12,7 +12,7 @@ import type { Disk } from "../platform/files/disk.ts";
 import type { FolderChanged } from "./folder/folder-changed.ts";
 import type { StorageFault } from "./journal/storage-fault.ts";
 import type { LockHolder } from "./folder/lock.ts";
-import type { LogEnd, SharedLog } from "./log/shared-log.ts";
+import type { LogEnd, LogUnavailable, SharedLog } from "./log/shared-log.ts";
 import type { SignatureCheck } from "./state/signature-check.ts";
 
 /** The options of a store. */
@@ -116,6 +116,8 @@ export interface StoreStatus {
   readonly checkpointError: string | null;
   /** In a pair: why this host no longer follows the other one; null: it does, or leads. */
   readonly followProblem: FollowProblem | null;
+  /** In a pair: why the log may not have the last lines of this host; null: it has them. */
+  readonly appendError: LogUnavailable | null;
   readonly seq: number;
   /** The last encoded line, and its checksum. */
   readonly head: LogEnd;

@@ -208,6 +208,7 @@ export class Store {
       notes: [...this.#notes, ...this.#lockedFolder.notes],
       checkpointError: this.#checkpoints.error,
       followProblem: this.#follower?.problem ?? null,
+      appendError: this.#journal.appendError,
       seq: this.#live.lastSeq,
       head: { seq: this.#live.head.seq, sum: this.#live.head.sum },
       coveredSeq: this.#checkpoints.coveredSeq,

@@ -74,6 +74,7 @@ export class Store implements Pick<DurableStore, StoreMember> {
       notes: [],
       checkpointError: null,
       followProblem: null,
+      appendError: null,
       seq,
       head: { seq, sum },
       coveredSeq: 0,

@@ -61,6 +61,7 @@ export class SimulatedStore implements LedStore {
     notes: [],
     checkpointError: null,
     followProblem: null,
+    appendError: null,
     seq: this.values.length,
     head: { seq: this.durableCount, sum: sumOf(this.durableCount, this.values) },
     coveredSeq: 0,

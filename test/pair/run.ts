@@ -15,6 +15,7 @@ await runSuites({
     "faults",
     "shared-files",
     "database-loss",
+    "database-refusal",
     "partition",
     "membership",
     "database-standby",

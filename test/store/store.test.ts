@@ -282,6 +282,7 @@ describe("store health", () => {
       notes: [],
       checkpointError: null,
       followProblem: null,
+      appendError: null,
       seq: 4,
       head: { seq: 4, sum: lastLine?.sum ?? "" },
       coveredSeq: 0,

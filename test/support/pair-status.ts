@@ -26,6 +26,7 @@ const DATABASE = {
   version: "15.3",
   server: "10.0.0.9:5432",
   replication: "strict",
+  lacksStandby: false,
   problems: [],
 } as const;
 

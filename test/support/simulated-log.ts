@@ -1,6 +1,7 @@
 // A shared log in memory, with the promises of the real one, and faults that a test chooses.
 import type { LineBatch } from "../../src/store/journal/batch-writer.ts";
 import {
+  LogRefused,
   LogUnavailable,
   type DatabaseReport,
   type HostLog,
@@ -29,6 +30,8 @@ export class SimulatedLog {
   termMs = 0;
   now = 0;
   fault: AppendFault | null = null;
+  /** What the database says to every append; null: it accepts them. */
+  refusal: string | null = null;
   /** The process that leads. */
   instance: string | null = null;
   /** The last line of each process. */
@@ -41,6 +44,7 @@ export class SimulatedLog {
     version: "15.0",
     server: "db.example:5432",
     replication: "strict",
+    lacksStandby: false,
     problems: [],
   };
   /** What the next reads of lines and appends wait for. */
@@ -93,8 +97,9 @@ export class SimulatedHostLog implements HostLog {
   }
 
   async append(epoch: number, batch: LineBatch): Promise<boolean> {
-    const { fault } = this.#log;
+    const { fault, refusal } = this.#log;
     this.#log.fault = null;
+    if (refusal !== null) throw new LogRefused(refusal);
     await this.#log.appendDelay;
     if (fault === "lost") throw new LogUnavailable("the statement was lost");
     const isAppended = this.#appendIfLeading(epoch, batch);
@@ -133,13 +138,13 @@ export class SimulatedHostLog implements HostLog {
     log.instance = null;
   }
 
+  acceptEarlierServer(): void {}
+
   async reportHost(report: HostReport): Promise<void> {
     this.#log.hosts.set(report.host, { ...report, seenAt: this.#log.now });
   }
 
   async readHosts(): Promise<readonly HostRow[]> {
-  acceptEarlierServer(): void {}
-
     const { hosts, now } = this.#log;
     const rows = [...hosts.values()].toSorted((one, two) => (one.host < two.host ? -1 : 1));
     return rows.map(({ seenAt, ...report }) => ({

@@ -33,7 +33,7 @@ function render(fault: Extract<AnyFault, { code: "standby" | "log_unavailable" }
 <body>
 <main>
 <h1>${title}</h1>
-${isStandby ? describeLeader(leader, url) : "<p>The database of the pair cannot be reached from this host.</p>"}
+${isStandby ? describeLeader(leader, url) : "<p>The database of the pair cannot be used from this host.</p>"}
 <p>Reload this page when this host leads again.</p>
 </main>
 </body>

@@ -1,6 +1,10 @@
+import { err, ok, type Result } from "../../domain/result.ts";
 import type { HandOverFault } from "../../faults/fault-types.ts";
-import type { HostRow, SharedLog } from "../../store/log/shared-log.ts";
+import type { StorageFault } from "../../store/journal/storage-fault.ts";
+import { LogUnavailable, type HostRow, type SharedLog } from "../../store/log/shared-log.ts";
 import { MAX_SKEW_MS } from "./clock-skew.ts";
+import type { HostReports } from "./host-reports.ts";
+import type { LeadershipOptions } from "./leadership-types.ts";
 
 /** A host reports every two seconds. */
 const SILENT_MS = 6_000;
@@ -48,10 +52,28 @@ interface HandOverFacts {
   readonly readAt: number;
 }
 
-/** Which host can take over now, or why none can. */
-export function chooseSuccessor(
-  facts: HandOverFacts,
-): { readonly successor: string } | HandOverFault {
+interface Successor {
+  readonly successor: string;
+}
+
+/** Which host can take over now, by its newest report, or why none can. */
+export async function findSuccessor(
+  { host, store, bootMs }: Pick<LeadershipOptions, "host" | "store" | "bootMs">,
+  reports: HostReports,
+  progress: RecentProgress,
+): Promise<Result<Successor, HandOverFault | StorageFault>> {
+  try {
+    const hosts = await reports.refresh();
+    const members = store.peek(({ pair }) => [...(pair?.hosts.keys() ?? [])]);
+    const chosen = chooseSuccessor({ host, members, hosts, progress, readAt: bootMs() });
+    return "successor" in chosen ? ok(chosen) : err(chosen);
+  } catch (error) {
+    if (!(error instanceof LogUnavailable)) throw error;
+    return err({ code: "log_unavailable" });
+  }
+}
+
+export function chooseSuccessor(facts: HandOverFacts): Successor | HandOverFault {
   const { host, members, hosts, progress, readAt } = facts;
   const leader = hosts.find((row) => row.host === host);
   const successor = members.find((name) => name !== host);

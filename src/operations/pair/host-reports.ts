@@ -9,7 +9,6 @@ import type { LeadershipOptions } from "./leadership-types.ts";
 import { isMember } from "./require-member.ts";
 
 const REPORT_MS = 2_000;
-const DATABASE_MS = 30_000;
 
 type HostReportsOptions = Pick<
   LeadershipOptions,
@@ -25,7 +24,6 @@ export class HostReports {
   #hosts: readonly HostRow[] = [];
   #readAt = 0;
   #database: DatabaseReport | null = null;
-  #databaseReadAt = -Infinity;
   #timer: Timer | null = null;
   #isStopped = false;
   #current: Promise<void> = Promise.resolve();
@@ -40,9 +38,16 @@ export class HostReports {
     return this.#hosts.map((row) => ({ ...row, ageMs: row.ageMs + passed }));
   }
 
-  /** Null: it was not read yet. */
+  /** Null: it was not read yet, or cannot be reached. */
   get database(): DatabaseReport | null {
     return this.#database;
+  }
+
+  /** Why the database acknowledges no change although it can be read; null: it does. */
+  get standbyProblem(): string | null {
+    return this.#database?.lacksStandby === true
+      ? "the database waits for its standby, and none is connected"
+      : null;
   }
 
   start(): void {
@@ -71,6 +76,16 @@ export class HostReports {
     return this.#hosts;
   }
 
+  async #readDatabase(): Promise<void> {
+    try {
+      this.#database = await this.#options.log.readDatabase();
+    } catch (error) {
+      // Another server may take its place.
+      this.#database = null;
+      throw error;
+    }
+  }
+
   #describeHost(): HostReport {
     const { store, host, hardwareId, url, version, systemTime } = this.#options;
     const { head, coveredSeq: covered } = store.status();
@@ -86,12 +101,10 @@ export class HostReports {
   }
 
   async #report(): Promise<void> {
-    const { log: shared, bootMs } = this.#options;
     try {
+      // First: it also succeeds where every change waits for a standby.
+      await this.#readDatabase();
       await this.refresh();
-      if (bootMs() - this.#databaseReadAt < DATABASE_MS) return;
-      this.#database = await shared.readDatabase();
-      this.#databaseReadAt = bootMs();
     } catch (error) {
       // The leadership says that the log cannot be reached.
       if (error instanceof LogUnavailable) return;

@@ -29,21 +29,22 @@ export class LeadershipProblem {
     return this.#text;
   }
 
-  /** Whether the problem is that the log cannot be reached. */
+  /** Whether the problem is that the log cannot be used: no host can answer. */
   get isLogAway(): boolean {
     return this.#isLogAway;
   }
 
-  note(error: unknown): void {
-    this.#text = describe(error);
+  /** `cause`: what is known besides of a log that is away. */
+  note(error: unknown, cause: string | null = null): void {
     this.#isLogAway = error instanceof LogUnavailable;
+    this.#text = `${describe(error)}${this.#isLogAway && cause !== null ? `: ${cause}` : ""}`;
     if (this.#text === this.#logged?.text) return;
     const isSameKind = this.#isLogAway === this.#wasLogAway;
     if (isSameKind && this.#bootMs() - this.#loggedAt < REPEAT_MS) return;
     this.#logged = { text: this.#text, isLogAway: this.#isLogAway };
     this.#loggedAt = this.#bootMs();
     this.#wasLogAway = this.#isLogAway;
-    if (this.#isLogAway) log.warn("the log of the pair cannot be reached", { problem: this.#text });
+    if (this.#isLogAway) log.warn("the log of the pair cannot be used", { problem: this.#text });
     else log.error(CANNOT_LEAD, { problem: this.#text, ...explain(error) });
   }
 
@@ -52,7 +53,7 @@ export class LeadershipProblem {
     this.#text = null;
     this.#isLogAway = false;
     if (this.#logged === null) return;
-    if (this.#logged.isLogAway) log.info("the log of the pair can be reached again");
+    if (this.#logged.isLogAway) log.info("the log of the pair can be used again");
     else log.info("this host can lead and follow again");
     this.#logged = null;
   }

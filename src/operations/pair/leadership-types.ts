@@ -42,7 +42,7 @@ export interface LeadershipStatus {
   readonly leaderUrl: string | null;
   /** Why this host can neither lead nor follow; null: it can. */
   readonly problem: string | null;
-  /** Whether that is because the log cannot be reached. */
+  /** Whether that is because the log cannot be used. */
   readonly isLogAway: boolean;
   readonly hosts: readonly HostRow[];
   readonly database: DatabaseReport | null;

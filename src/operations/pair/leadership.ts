@@ -2,21 +2,16 @@ import { err, ok, type Result } from "../../domain/result.ts";
 import type { HandOverFault } from "../../faults/fault-types.ts";
 import { log } from "../../platform/log.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
-import { LogUnavailable, type HostRow, type LogLeader } from "../../store/log/shared-log.ts";
-import { chooseSuccessor, SUCCESSOR_MS, RecentProgress, waitForSuccessor } from "./hand-over.ts";
+import { ignoreUnavailable, LogRefused, type LogLeader } from "../../store/log/shared-log.ts";
+import { findSuccessor, SUCCESSOR_MS, RecentProgress, waitForSuccessor } from "./hand-over.ts";
+import { FailedAttempt } from "./failed-attempt.ts";
 import { HostReports } from "./host-reports.ts";
 import { LeadershipProblem } from "./leadership-problem.ts";
 import { LeadershipListeners, type LeadershipListener } from "./leadership-listeners.ts";
 import type { LeadershipOptions, LeadershipStatus, Role } from "./leadership-types.ts";
 import { ObservedTerm, Term } from "./term.ts";
+import { findOtherLeader, UNKNOWN_LEADER } from "./other-leader.ts";
 import { requireMember } from "./require-member.ts";
-
-const UNKNOWN_LEADER: Role = { role: "standby", leader: null, url: null };
-
-const leaderOf = ({ holder, url }: LogLeader) => ({ leader: holder, url });
-function ignoreUnavailable(error: unknown): void {
-  if (!(error instanceof LogUnavailable)) throw error;
-}
 
 /** How long replies are sent after the last change of a planned end is durable. */
 const REPLIES_MS = 20;
@@ -36,9 +31,8 @@ export class Leadership {
   readonly #observed = new ObservedTerm();
   readonly #listeners = new LeadershipListeners();
   #role: Role = UNKNOWN_LEADER;
-  #row: LogLeader | null = null;
-  /** After a failed attempt to lead, the other host has a chance. */
-  #claimsFrom = -Infinity;
+  #observedEpoch: number | null = null;
+  readonly #failed = new FailedAttempt();
   #timer: Timer | null = null;
   #step: Promise<void> = Promise.resolve();
   /** Resolves when the store refuses changes and none is under way. */
@@ -74,7 +68,7 @@ export class Leadership {
       host,
       role: this.#role.role,
       mayAnswer: this.mayAnswer(),
-      epoch: this.#role.role === "leader" ? this.#role.epoch : (this.#row?.epoch ?? null),
+      epoch: this.#role.role === "leader" ? this.#role.epoch : this.#observedEpoch,
       leader: this.#role.role === "leader" ? host : this.#role.leader,
       leaderUrl: this.#role.role === "leader" ? url : this.#role.url,
       problem: this.#problem.text,
@@ -106,20 +100,10 @@ export class Leadership {
 
   /** Gives the leadership to the other host, and resolves when that host leads. */
   async handOver(): Promise<Result<{ readonly leader: string }, HandOverFault | StorageFault>> {
-    const { host, store, bootMs } = this.#options;
     if (!this.mayAnswer()) return err({ code: "standby" });
-    let hosts: readonly HostRow[];
-    try {
-      hosts = await this.#reports.refresh();
-    } catch (error) {
-      if (!(error instanceof LogUnavailable)) throw error;
-      return err({ code: "log_unavailable" });
-    }
-    const members = store.peek(({ pair }) => [...(pair?.hosts.keys() ?? [])]);
-    const facts = { host, members, hosts, progress: this.#progress, readAt: bootMs() };
-    const chosen = chooseSuccessor(facts);
-    if (!("successor" in chosen)) return err(chosen);
-    const { successor } = chosen;
+    const chosen = await findSuccessor(this.#options, this.#reports, this.#progress);
+    if (!chosen.ok) return chosen;
+    const { successor } = chosen.value;
     const end = await this.#release(successor, SUCCESSOR_MS);
     if (!end.ok) return end;
     return (await waitForSuccessor({ ...this.#options, sleep: this.#sleep }, successor, end.value))
@@ -156,12 +140,12 @@ export class Leadership {
   /** One thing at a time. What fails is noted, and the next step tries again. */
   #exclusively(work: () => Promise<void>): Promise<void> {
     this.#step = this.#step.then(work).then(
-      // Until then, or once it stops, it does not lead: why the last attempt failed still counts.
       () => {
+        const { store, bootMs } = this.#options;
         const { aborted: isStopped } = this.#stopping.signal;
-        if (!isStopped && this.#options.bootMs() >= this.#claimsFrom) this.#problem.end();
+        if (!isStopped && this.#failed.isOver(bootMs(), store.status().seq)) this.#problem.end();
       },
-      (error: unknown) => this.#problem.note(error),
+      (error: unknown) => this.#problem.note(error, this.#reports.standbyProblem),
     );
     return this.#step;
   }
@@ -189,14 +173,18 @@ export class Leadership {
   }
 
   async #follow(): Promise<void> {
-    const { store, log: shared, bootMs, termMs } = this.#options;
+    const { store, log: shared, host, bootMs, termMs } = this.#options;
     await this.#settled;
     // A stop does not wait until this host has read all lines of a week.
     const row = (await store.follow(this.#stopping.signal)) ?? (await shared.readLeader());
     this.#observedEpoch = row.epoch;
     this.#observed.note(row, bootMs());
     this.#hasSeenLeader ||= row.remainingMs > 0;
-    this.#role = row.remainingMs > 0 ? { role: "standby", ...leaderOf(row) } : UNKNOWN_LEADER;
+    this.#role = findOtherLeader(
+      row,
+      host,
+      store.peek(({ pair }) => pair),
+    );
     if (!this.#mayClaim(row)) return;
     const isStart = !this.#hasSeenLeader;
     const sentAt = bootMs();
@@ -228,6 +216,11 @@ export class Leadership {
     const names = { log: shared.id, host, hardwareId, hardware };
     try {
       const led = await store.lead(epoch, { type: "ChangeLeader", epoch, ...names });
+      const { appendError, seq } = store.status();
+      if (!led.ok && appendError instanceof LogRefused) {
+        this.#failed.noteRefusal(seq);
+        throw appendError;
+      }
       if (!led.ok) return await this.#giveUp(epoch, led.fault);
       await this.#listeners.begin(epoch);
       this.#term.extend(sentAt);
@@ -251,6 +244,10 @@ export class Leadership {
   /** From here on this host answers nothing. */
   #endTerm(fault: { readonly code: string }): void {
     const { store } = this.#options;
+    const { appendError } = store.status();
+    const problem = appendError === null ? {} : { problem: appendError.message };
+    if (this.#role.role === "leader")
+      log.warn("this host no longer leads the pair", { reason: fault.code, ...problem });
     this.#term.end();
     this.#role = UNKNOWN_LEADER;
     this.#isEnding = false;
@@ -258,7 +255,6 @@ export class Leadership {
     const isOfStore = fault.code === "log_unavailable" || fault.code === "storage_full";
     this.#settled = store.stopLeading({ code: isOfStore ? fault.code : "standby" });
     this.#settled.catch(() => {});
-    log.warn("this host no longer leads the pair", { reason: fault.code });
     this.#listeners.end();
   }
 
@@ -268,7 +264,8 @@ export class Leadership {
     await this.#settled;
     // The outcome of a write is not known: only this host can find it out at once.
     if (fault.code === "log_unavailable") return;
-    if (fault.code !== "standby") this.#claimsFrom = this.#options.bootMs() + this.#options.termMs;
+    const { bootMs, termMs } = this.#options;
+    if (fault.code !== "standby") this.#failed.delayNext(bootMs() + termMs);
     // If the log cannot be reached, the term ends by itself.
     await this.#options.log.release(epoch, null, 0).catch(ignoreUnavailable);
   }

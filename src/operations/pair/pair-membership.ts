@@ -78,10 +78,8 @@ export class PairMembership {
 
   /** Lets the other host lead; resolves when it does. */
   async handOver(): MembershipResult<{ readonly leader: string }, HandOverFault> {
-    const { leadership } = this.#side;
+    const { host, leadership } = this.#side;
     if (leadership === null) return err({ code: "not_a_pair" });
-    const handedOver = await leadership.handOver();
-    if (handedOver.ok || handedOver.fault.code !== "standby") return handedOver;
     const unserved = await this.#store.read((state, context) => {
       const other = [...(state.pair?.hosts.values() ?? [])].find(({ name }) => name !== host);
       if (other === undefined) return null;
@@ -89,6 +87,8 @@ export class PairMembership {
     });
     if (unserved.ok && unserved.value !== null && unserved.value.products.length > 0)
       return err({ code: "hand_over_refused", reason: "unlicensed", ...unserved.value });
+    const handedOver = await leadership.handOver();
+    if (handedOver.ok || handedOver.fault.code !== "standby") return handedOver;
     const { leader } = leadership.status();
     return err({ code: "standby", ...(leader !== null && { leader }) });
   }

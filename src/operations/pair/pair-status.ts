@@ -15,7 +15,7 @@ export interface PairStatus {
   readonly leaderUrl: string | null;
   /** Why the log cannot be used; null: it can. */
   readonly problem: string | null;
-  /** Whether that is because the log cannot be reached. */
+  /** Whether that is because the log cannot be used. */
   readonly isLogAway: boolean;
   /** Why this host does not use a file that both hosts have, by the name of the file. */
   readonly fileProblems: ReadonlyMap<string, string>;

@@ -35,9 +35,19 @@ export interface LogLine {
 
 /** The log cannot be reached, or a statement took too long: its outcome is unknown. */
 export class LogUnavailable extends Error {
-  override readonly name = "LogUnavailable";
+  override readonly name: string = "LogUnavailable";
   /** For the operator. */
   readonly hint = "check that the database of the pair runs, and the network to it";
+}
+
+/** The database answered a statement with an error: it changed nothing, and may say so again. */
+export class LogRefused extends LogUnavailable {
+  override readonly name = "LogRefused";
+}
+
+/** For a statement whose failure changes nothing. */
+export function ignoreUnavailable(error: unknown): void {
+  if (!(error instanceof LogUnavailable)) throw error;
 }
 
 /**
@@ -56,6 +66,11 @@ export interface SharedLog {
    * the log ends elsewhere; nothing was appended.
    */
   readonly append: (epoch: number, batch: LineBatch) => Promise<boolean>;
+  /**
+   * The log lacks lines of this host: the next connection may be to a database server of which the
+   * one in use took the place, unless a host leads by the one in use.
+   */
+  readonly acceptEarlierServer: () => void;
 }
 
 /** What a host says of itself. */
@@ -66,11 +81,6 @@ export interface HostReport {
   readonly url: string | null;
   /** Of its berth. */
   readonly version: string;
-  /**
-   * The log lacks lines of this host: the next connection may be to a database server of which the
-   * one in use took the place, unless a host leads by the one in use.
-   */
-  readonly acceptEarlierServer: () => void;
   /** Where its own journal ends. */
   readonly head: LogEnd;
   /** Its checkpoints cover all lines up to this one. */
@@ -115,6 +125,8 @@ export interface DatabaseReport {
    * that is not named (`loose`), or not (`none`).
    */
   readonly replication: "strict" | "loose" | "none";
+  /** No change is acknowledged before a standby is connected, and none is. */
+  readonly lacksStandby: boolean;
   readonly problems: readonly DatabaseProblem[];
 }
 

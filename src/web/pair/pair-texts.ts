@@ -50,7 +50,7 @@ export const standbyTexts = {
     "The address of the leader is not known here: the setting pair_url of that host is not set.",
   logTitle: "No host answers now",
   logText:
-    "The database of the pair cannot be reached from this host, so it answers nothing. Nothing is shown here, because it would not be current.",
+    "The database of the pair cannot be used from this host, so it answers nothing. Nothing is shown here, because it would not be current.",
   otherHost: (name: string) => `The other host, ${name}, may lead:`,
   again: "This page continues by itself when this host leads.",
   lostTitle: "This host does not answer",

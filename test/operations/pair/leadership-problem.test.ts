@@ -27,7 +27,7 @@ describe("a problem of the leadership", () => {
     expect(lines.length).toBeWithin(2, 61);
     expect(problem).toMatchObject({ text: "connection refused", isLogAway: true });
     problem.end();
-    expect(lines.at(-1)).toEqual(["the log of the pair can be reached again"]);
+    expect(lines.at(-1)).toEqual(["the log of the pair can be used again"]);
     expect(problem).toMatchObject({ text: null, isLogAway: false });
   });
 
@@ -35,7 +35,7 @@ describe("a problem of the leadership", () => {
     let now = 0;
     const problem = new LeadershipProblem(() => now);
     for (; now < 3_600_000; now += 10_000) problem.note(new LogUnavailable("no answer"));
-    expect(lines).toEqual([["the log of the pair cannot be reached", { problem: "no answer" }]]);
+    expect(lines).toEqual([["the log of the pair cannot be used", { problem: "no answer" }]]);
   });
 
   test("that comes and goes does not fill the log", () => {

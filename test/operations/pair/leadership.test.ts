@@ -83,6 +83,63 @@ describe("the leadership of a pair", () => {
   });
 });
 
+describe("a database that refuses new lines", () => {
+  const NO_SPACE = "could not extend file: No space left on device";
+
+  /** Alpha led, and its next line was refused; both hosts go on for so many seconds. */
+  async function refuseLines(hosts: HostsOfPair, seconds: number): Promise<void> {
+    await hosts.alpha.leadership.step();
+    await hosts.beta.leadership.step();
+    hosts.log.refusal = NO_SPACE;
+    const refused = await transactCommand(hosts.alpha.store, register("ada"));
+    expect(refused).toEqual({ ok: false, fault: { code: "log_unavailable" } });
+    for (const end = hosts.log.now + seconds * 1_000; hosts.log.now < end; hosts.log.now += 200) {
+      for (const { leadership } of [hosts.alpha, hosts.beta]) {
+        await leadership.step();
+        const { host, leader } = leadership.status();
+        expect(leader).not.toBe(host);
+      }
+    }
+  }
+
+  test("is reported by both hosts in its own words, and neither names a leader", async () => {
+    const hosts = await openHosts();
+    await refuseLines(hosts, 30);
+    for (let step = 0; step < 100; step += 1, hosts.log.now += 200) {
+      for (const { leadership } of [hosts.alpha, hosts.beta]) {
+        await leadership.step();
+        const status = { problem: NO_SPACE, isLogAway: true, leader: null, leaderUrl: null };
+        expect(leadership.status()).toMatchObject(status);
+      }
+    }
+  });
+
+  test("is asked once in a term by each host", async () => {
+    const hosts = await openHosts();
+    await refuseLines(hosts, 0);
+    const { epoch } = hosts.log.leader;
+    for (const end = hosts.log.now + 100_000; hosts.log.now < end; hosts.log.now += 200) {
+      await hosts.alpha.leadership.step();
+      await hosts.beta.leadership.step();
+    }
+    expect(hosts.log.leader.epoch - epoch).toBeWithin(10, 23);
+  });
+
+  test("that accepts them again is used within a term, and nothing is reported any more", async () => {
+    const hosts = await openHosts();
+    await refuseLines(hosts, 25);
+    hosts.log.refusal = null;
+    for (const end = hosts.log.now + 10_000; hosts.log.now <= end; hosts.log.now += 200) {
+      await hosts.alpha.leadership.step();
+      await hosts.beta.leadership.step();
+    }
+    expect(Object.values(answers(hosts)).filter(Boolean)).toHaveLength(1);
+    for (const { leadership } of [hosts.alpha, hosts.beta]) {
+      expect(leadership.status()).toMatchObject({ problem: null, isLogAway: false });
+    }
+  });
+});
+
 describe("a clock of the log that jumps", () => {
   test("does not let a second host answer when it jumps ahead", async () => {
     const clock = { jump: 0 };
@@ -240,23 +297,6 @@ describe("a failed step of the leadership", () => {
     expect(log.leader).toMatchObject({ holder: null, epoch: 0 });
   });
 
-  test("claims nothing while the journal of this host cannot follow", async () => {
-    const { log, alpha } = await openHosts();
-    const { store } = alpha;
-    const leadership = leadershipOf(log, alpha, "alpha", {
-      store: {
-        follow: () => Promise.reject(new StorageError({ code: "storage_full" }, new Error())),
-        lead: (epoch, command) => store.lead(epoch, command),
-        stopLeading: (fault) => store.stopLeading(fault),
-        peek: (view) => store.peek(view),
-        status: () => store.status(),
-      },
-    });
-    await leadership.step();
-    expect(leadership.problem).toStartWith("the disk of this host is full");
-    expect(log.leader.epoch).toBe(0);
-  });
-});
   test("lets no machine claim a term after another one was admitted under its name", async () => {
     const hosts = await openHosts();
     await hosts.alpha.leadership.step();
@@ -282,3 +322,20 @@ describe("a failed step of the leadership", () => {
     expect(successor.mayAnswer()).toBe(true);
   });
 
+  test("claims nothing while the journal of this host cannot follow", async () => {
+    const { log, alpha } = await openHosts();
+    const { store } = alpha;
+    const leadership = leadershipOf(log, alpha, "alpha", {
+      store: {
+        follow: () => Promise.reject(new StorageError({ code: "storage_full" }, new Error())),
+        lead: (epoch, command) => store.lead(epoch, command),
+        stopLeading: (fault) => store.stopLeading(fault),
+        peek: (view) => store.peek(view),
+        status: () => store.status(),
+      },
+    });
+    await leadership.step();
+    expect(leadership.problem).toStartWith("the disk of this host is full");
+    expect(log.leader.epoch).toBe(0);
+  });
+});

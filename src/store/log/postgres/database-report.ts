@@ -27,6 +27,7 @@ export async function readDatabaseReport(connection: LogConnection): Promise<Dat
     version: String(row["version"]),
     server: `${formatAddress(row["address"])}:${String(row["port"])}`,
     replication,
+    lacksStandby: replication !== "none" && row["has_standby"] !== true,
     problems: isReadable ? [...problems, "unencrypted"] : problems,
   };
 }

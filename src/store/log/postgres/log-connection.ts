@@ -1,6 +1,6 @@
 import type postgres from "postgres";
 import { messageOfError } from "../../../platform/error-message.ts";
-import { LogUnavailable } from "../shared-log.ts";
+import { LogRefused, LogUnavailable } from "../shared-log.ts";
 import { chooseSession } from "./choose-session.ts";
 import { openSession, type LogSession, type LogSessionOptions } from "./log-session.ts";
 
@@ -84,7 +84,8 @@ export class LogConnection {
       return await Promise.race([runReplicated(opening.session, start), deadline.promise]);
     } catch (error) {
       this.#closeOne(opening);
-      throw new LogUnavailable(messageOfError(error), { cause: error });
+      const Failure = isRefusal(error) ? LogRefused : LogUnavailable;
+      throw new Failure(messageOfError(error), { cause: error });
     } finally {
       clearTimeout(timer);
       // Of a statement that was given up.
@@ -113,6 +114,10 @@ export class LogConnection {
     return opening;
   }
 }
+
+/** The end of a connection, which PostgreSQL reports as FATAL, leaves the outcome unknown. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof Error && "severity" in error && error.severity === "ERROR";
 
 /** It may have been started again while its successor is away, and accept changes on its own. */
 function refuseOldPrimary(session: LogSession, { newest }: KnownTimelines): LogSession {
