@@ -1,4 +1,5 @@
 import { parseTOML, ParseError, type AST } from "toml-eslint-parser";
+import { findDeepLine } from "./nesting.ts";
 import type { FindingList, RulesFinding } from "./rules-finding.ts";
 
 /** A site without internet access has no other description of the syntax at hand. */
@@ -40,6 +41,11 @@ export function* readTomlTree(
   text: string,
   findings: FindingList,
 ): Generator<void, TomlTable | null> {
+  const deepLine = findDeepLine(text);
+  if (deepLine !== null) {
+    findings.error(deepLine, "lists and tables are nested too deep", SYNTAX_EXAMPLE);
+    return null;
+  }
   let lines: string[] | null = null;
   const invalidLines = new Set<number>();
   while (invalidLines.size < MAX_SYNTAX_ERRORS) {

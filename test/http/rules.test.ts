@@ -154,6 +154,13 @@ describe("PUT /api/admin/v1/rules", () => {
     expect(message).toContain("line 6");
   });
 
+  test("refuses lists that are nested too deep, and checks them, without an internal error", async () => {
+    const site = await openAppliance();
+    const deep = `${TEXT}a = ${"[".repeat(14_000)}${"]".repeat(14_000)}\n`;
+    await expectRefusedUnchanged(site, 400, "invalid_rules", () => apply(site, deep));
+    expect((await check(site, deep)).findings).toMatchObject([{ line: 7, severity: "error" }]);
+  });
+
   test("refuses to reserve more slots than the licenses have", async () => {
     const site = await openAppliance();
     const reserve = (slots: number): string =>

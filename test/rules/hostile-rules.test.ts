@@ -1,6 +1,6 @@
 // Texts that are made to be read slowly. The limit leaves much room: what is read too slowly takes
 // many times as long.
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { parseRules } from "../../src/rules/parse-rules.ts";
 import { measureProcessorTime } from "../support/processor-time.ts";
 
@@ -42,4 +42,52 @@ test("an unknown key of 1 MiB, a deep list and many empty tables are read withou
       MAX_MILLISECONDS,
     );
   }
+});
+
+describe("lists and tables that are nested too deep", () => {
+  const DEEP = `${"[".repeat(14_000)}${"]".repeat(14_000)}`;
+  const findingsOf = (text: string): string[] =>
+    parseRules(text).findings.map(({ line, message }) => `${line}: ${message}`);
+
+  test.each([
+    ["lists", `a = ${DEEP}`, 2],
+    ["inline tables", `a = ${"{a = ".repeat(14_000)}1${"}".repeat(14_000)}`, 2],
+    ["lists on many lines", `a = ${"[\n".repeat(14_000)}${"]".repeat(14_000)}`, 34],
+  ])("are an error with a line: %s", (_name, text, line) => {
+    expect(findingsOf(`# rules\n${text}\n`)).toEqual([
+      `${line}: lists and tables are nested too deep`,
+    ]);
+  });
+
+  // Valid TOML: if one of them were read wrongly, the lists after it would look like a text.
+  test.each([
+    ["a quote in a comment", '# "\na = '],
+    ["an escaped quote", 'a = ["\\"", '],
+    ["an escaped backslash", 'a = ["\\\\", '],
+    ["a backslash in a literal", "a = ['\\', "],
+    ["an empty string", 'a = ["", '],
+    ["a comment sign in a string", 'a = ["#", '],
+    ["a long string", 'a = ["""x\n"y" ""z""", '],
+    ["a long string that ends with a quote", 'a = ["""x"""", '],
+    ["a long string that ends with two quotes", 'a = ["""x""""", '],
+    ["an empty long string", 'a = ["""""", '],
+    ["a long literal that ends with a quote", "a = ['''x'''', "],
+  ])("are found after %s", (_name, begin) => {
+    const close = begin.includes("[") ? "]" : "";
+    const line = begin.split("\n").length;
+    expect(findingsOf(`${begin}${DEEP}${close}\n`)).toEqual([
+      `${line}: lists and tables are nested too deep`,
+    ]);
+    expect(findingsOf(`${begin}1${close}\n`)).toEqual([expect.stringContaining('unknown key "a"')]);
+  });
+
+  test("are not found where brackets are text or a comment", () => {
+    const brackets = "[{".repeat(100);
+    const text = `# ${brackets}\na = "${brackets}"\nb = '${brackets}'\nc = """\n${brackets}"""\n`;
+    expect(findingsOf(text).map((finding) => finding.slice(0, 14))).toEqual([
+      "2: unknown key",
+      "3: unknown key",
+      "4: unknown key",
+    ]);
+  });
 });
