@@ -26,6 +26,7 @@ import { queueCommands } from "./commands/queue.ts";
 import { reportCommands } from "./commands/report.ts";
 import { releaseCommand } from "./commands/release.ts";
 import { rulesImportCommand } from "./commands/rules-import.ts";
+import { rulesJobCommand } from "./commands/rules-job.ts";
 import { runCommand } from "./commands/run.ts";
 import { rulesCommands } from "./commands/rules.ts";
 import { serveCommand } from "./commands/serve.ts";
@@ -116,6 +117,7 @@ export const commandGroups: readonly CommandGroup[] = [
       ...shellCommands(() => commands),
       checkpointCommand,
       backupJobCommand,
+      rulesJobCommand,
     ],
   },
 ];

@@ -48,6 +48,7 @@ import { RecordedSessions } from "./queue/recorded-sessions.ts";
 import { SessionLengths } from "./queue/session-lengths.ts";
 import { QueueDispatcher } from "./queue/queue-dispatcher.ts";
 import { SlotQueue } from "./queue/slot-queue.ts";
+import type { RulesInspector } from "./rules/rules-inspector.ts";
 import { SharingRules } from "./rules/sharing-rules.ts";
 import { SettingChanges } from "./setting-changes.ts";
 import { Slots } from "./slots.ts";
@@ -137,12 +138,11 @@ export interface WireOptions {
   /** Opens the log of the pair; default: the database that the options of the pair name. */
   readonly openLog?: typeof openPairLog;
   readonly checkpoint: StoreOptions["checkpoint"];
+  /** How texts of sharing rules are read; default: in this process. */
+  readonly inspectRules?: RulesInspector;
   /** Where `checkpoint` records how the update of the usage files ended. */
   readonly usageUpdates?: UsageUpdates;
-  /**
-   * The disk failed, or another process changed the folder (`change`): answer pending requests, then
-   * end the process.
-   */
+  /** The disk failed, or the folder was changed (`change`): answer requests, end the process. */
   readonly onFatal: (error: Error, change: FolderChange | null) => void;
 }
 
@@ -153,14 +153,14 @@ export interface WireOptions {
 export async function wire(
   options: WireOptions,
 ): Promise<{ readonly store: Store; readonly operations: ApplianceOperations }> {
-  const { disk, folder, clock, builtInTrust = null } = options;
+  const { disk, folder, clock, builtInTrust = null, pair, openLog = openPairLog } = options;
+  const { usageUpdates = new UsageUpdates(), contactClock = () => performance.now() } = options;
   const { sealingKey, ...providedKeys } = options.serviceCredentials ?? NO_CREDENTIALS;
   const identity = new Identity(disk, folder, options.hardware);
   const accessFile = new AccessFile(disk, folder);
   const metrics = new ApplianceMetrics();
   const sessionLengths = new SessionLengths();
   const dispatcher = new QueueDispatcher();
-  const { pair, openLog = openPairLog, usageUpdates = new UsageUpdates() } = options;
   const opened: { log: PairLog | null } = { log: null };
   const findChangeFault = refuseWithoutLog();
   // Until this host leads.
@@ -202,9 +202,7 @@ export async function wire(
   const now = (): Instant =>
     store.peek(({ latestEventAt, clockJumps }) => clock.now(latestEventAt, clockJumps));
   const commands = new CommandRunner(store, new AuditBudget(options.auditBudget), metrics.refusals);
-  const { contactClock = () => performance.now() } = options;
   if (options.holder === "server") dispatcher.attach({ store, now, contactClock });
-  // Until this host leads.
   if (pair) dispatcher.pause();
   const grantEstimator = new GrantEstimator(new RecordedSessions(store, sessionLengths));
   const queue = new SlotQueue({ store, commands, dispatcher, estimator: grantEstimator });
@@ -258,7 +256,7 @@ export async function wire(
       timekeeping,
       hostMove: new HostMove(store, () => commands.recordRefusals()),
       access,
-      sharingRules: new SharingRules(store),
+      sharingRules: new SharingRules(store, options.inspectRules),
       settingChanges,
       applianceStatus: new ApplianceStatus(store, folder),
       usage: new UsageReader(store, usageUpdates),

@@ -28,8 +28,10 @@ export interface RuleLines {
 }
 
 /** Reads the site's rules of sharing from TOML, and finds everything that is wrong in the text. */
-export function parseRules(text: string): ParsedRules {
-  const steps = parseRulesInSteps(text);
+export const parseRules = (text: string): ParsedRules => finishSteps(parseRulesInSteps(text));
+
+/** For callers who have nothing else to do between two steps. */
+export function finishSteps<T>(steps: Generator<void, T>): T {
   let step = steps.next();
   while (step.done !== true) step = steps.next();
   return step.value;

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { RulesCheckReply } from "../../src/http/reply/rules.ts";
 import type { DoctorReply, SettingsReply, VerifyReply } from "../../src/http/running-server.ts";
 import { runBinary, startBinary } from "../support/binary.ts";
 import { flipBit } from "../support/backup-site.ts";
@@ -384,5 +385,56 @@ describe("without enough disk space", () => {
       expect((await getAdminJson<VerifyReply>(site, "/verify")).intact).toBe(true);
       await register(site, "ada");
     });
+  });
+});
+
+describe("a long text of sharing rules is read in a process beside the server", () => {
+  const names = Array.from({ length: 5_000 }, (_, index) => `"user-${index}"`).join(", ");
+  const TEXT = `[groups.team]
+users = [${names}]
+[[rule]]
+product = "cad"
+limit = { groups = { team = 2 } }
+[[rule]]
+product = "cat"
+deny = ["team"]
+`;
+  const send = (site: ServedSite, method: string, path: string, init: RequestInit = {}) =>
+    callAdmin(site, method, `/rules${path}`, {
+      ...init,
+      headers: { "content-type": "application/json", "if-match": "*" },
+      body: JSON.stringify({ text: TEXT }),
+    });
+
+  test("while others are answered, and changes of the rules do not wait for checks", async () => {
+    const site = await serveSite();
+    const { reply, resume } = await startSuspendedJob(site, () => send(site, "POST", "/check"));
+    await register(site, "ada");
+    const waiting = send(site, "POST", "/check");
+    const applied = await send(site, "PUT", "");
+    expect([applied.status, await applied.json()]).toEqual([
+      200,
+      expect.objectContaining({ groups: 1, pools: 2 }),
+    ]);
+    expect(listChildProcesses(site.server.pid)).toHaveLength(1);
+    resume();
+    for (const response of [await reply, await waiting]) {
+      const { findings, preview } = (await response.json()) as RulesCheckReply;
+      expect(findings.map(({ line }) => line)).toEqual([1, 7]);
+      expect(findings[1]?.message).toBe('no license is installed for product "cat"');
+      expect(preview?.map(({ product }) => product)).toEqual(["cad"]);
+    }
+  });
+
+  test("which ends when the caller disconnects", async () => {
+    const site = await serveSite();
+    const caller = new AbortController();
+    const { reply, hasEnded } = await startSuspendedJob(site, () =>
+      send(site, "POST", "/check", { signal: caller.signal }),
+    );
+    caller.abort();
+    expect(await reply.catch(() => "gone")).toBe("gone");
+    await hasEnded();
+    expect((await send(site, "POST", "/check")).status).toBe(200);
   });
 });

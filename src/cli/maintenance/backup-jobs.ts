@@ -12,7 +12,7 @@ import { realDisk } from "../../platform/files/disk.ts";
 import type { BackupJobOutput } from "../commands/backup-job.ts";
 import { EXIT_OK } from "../frame/command.ts";
 import { runChildCommand } from "./child-command.ts";
-import type { JobQueue } from "./job-queue.ts";
+import type { JobQueue } from "../../operations/job-queue.ts";
 import { toMaintenanceFault } from "./maintenance-fault.ts";
 
 const MIB = 1024 * 1024;

@@ -15,16 +15,20 @@ interface CommandResult extends CommandExit {
 const KILL_TIMEOUT = 5_000;
 const KILLED = [EXIT_FAILURE, ""] as const;
 
-/** Runs a command with `--json` of this executable in a child process; the signal kills it. */
+/**
+ * Runs a command with `--json` of this executable in a child process, with this standard input; the
+ * signal kills it.
+ */
 export async function runChildCommand(
   args: readonly string[],
   environment: Environment,
   signal: AbortSignal,
+  input: string | null = null,
 ): Promise<Result<CommandResult, MaintenanceFault>> {
   if (signal.aborted) return err({ code: "request_cancelled" });
   const child = withReserve(() =>
     Bun.spawn([...selfCommand(), ...args], {
-      stdin: "ignore",
+      stdin: input === null ? "ignore" : new Blob([input]),
       stdout: "pipe",
       stderr: "ignore",
       env: { ...environment },

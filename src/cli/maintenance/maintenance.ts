@@ -14,7 +14,7 @@ import { Downloads } from "../../operations/folder/downloads.ts";
 import { EXIT_OK, EXIT_NEEDS_OPERATOR } from "../frame/command.ts";
 import type { ServeSettings } from "../serve/settings.ts";
 import { runChildCommand } from "./child-command.ts";
-import type { JobOutcome, JobQueue } from "./job-queue.ts";
+import type { JobOutcome, JobQueue } from "../../operations/job-queue.ts";
 import { toMaintenanceFault, catchSystemError } from "./maintenance-fault.ts";
 
 export interface MaintenanceContext {

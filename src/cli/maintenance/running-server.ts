@@ -9,7 +9,7 @@ import { explainFixedSetting } from "../serve/fixed-settings.ts";
 import type { LiveSetting } from "../serve/live-settings.ts";
 import { SettingsEditor, type SettingsEditorOptions } from "../serve/settings-editor.ts";
 import { createBackupJobs } from "./backup-jobs.ts";
-import { JobQueue } from "./job-queue.ts";
+import { JobQueue } from "../../operations/job-queue.ts";
 import {
   createMaintenanceJobs,
   withoutBerthVariables,

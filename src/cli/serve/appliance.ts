@@ -18,6 +18,7 @@ import { becomeFolderOwner } from "../../platform/files/owner.ts";
 import { builtInTrust } from "../../platform/embedded/version.ts";
 import { runCheckpoint } from "../../operations/folder/checkpoint.ts";
 import { checkpointInChild } from "./checkpoint-child.ts";
+import { createRulesInspector } from "./rules-child.ts";
 import { describeCommandLine } from "./command-line.ts";
 import { EXIT_FAILURE } from "../frame/command.ts";
 import { defaultValues } from "../frame/define-command.ts";
@@ -100,6 +101,8 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
         ? runCheckpoint(path, { ...months, openSegment, holderPid: process.pid, onUsageUpdate })
         : checkpointInChild(path, openSegment, stopping, { ...months, onUsageUpdate }));
     },
+    // Nobody else waits for a command.
+    ...(holder === "server" && { inspectRules: createRulesInspector(process.env) }),
     usageUpdates,
     onFatal: exitAfterFatalError,
   });

@@ -37,6 +37,8 @@ const ExplainQuery = Type.Object({
   feature: field("A floating feature. Absent: the slots of the product itself.", { bytes: 256 }),
 });
 
+const BUSY = { code: "too_many_requests", busy: "requests" } as const;
+
 const REPLACE_REFUSALS = [
   "precondition_required",
   { code: "invalid_parameter", field: "If-Match", expected: "a digest in double quotes, or *" },
@@ -93,6 +95,7 @@ export const rules = ({ sharingRules, serverAccess, peerOf, keepOpen }: RouteDep
             "missing_parameters",
             "invalid_rules",
             "rules_over_reserved",
+            "maintenance_failed",
             ...REPLACE_REFUSALS,
           ],
         }),
@@ -125,7 +128,8 @@ export const rules = ({ sharingRules, serverAccess, peerOf, keepOpen }: RouteDep
         const release = keepOpen(request);
         try {
           const clientAuth = serverAccess()?.clientAuth ?? null;
-          return rulesCheckReply(unwrap(await sharingRules.check(readText(body), clientAuth)));
+          const checked = sharingRules.check(readText(body), clientAuth, request.signal);
+          return rulesCheckReply(unwrap(await checked));
         } finally {
           release();
         }
@@ -142,7 +146,7 @@ export const rules = ({ sharingRules, serverAccess, peerOf, keepOpen }: RouteDep
             "affected by the rules.",
           requiredFields: ["text"],
           reply: RulesCheckReply,
-          refusals: ["missing_parameters"],
+          refusals: ["missing_parameters", "maintenance_failed", BUSY],
         }),
       },
     )

@@ -3,22 +3,20 @@ import { err, ok, type Result } from "../../domain/result.ts";
 import type { RuleSet } from "../../domain/rules/rule-set.ts";
 import type { State } from "../../domain/state.ts";
 import type { Instant } from "../../domain/time.ts";
-import type { InvalidRulesFault } from "../../faults/fault-types.ts";
+import type { InvalidRulesFault, MaintenanceFault } from "../../faults/fault-types.ts";
 import { sha256 } from "../../platform/crypto/hash.ts";
-import {
-  finishBetweenRequests,
-  repeatBetweenRequests,
-  runBetweenRequests,
-} from "../../platform/schedule/yield-to-requests.ts";
+import { repeatBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
 import { TaskQueue } from "../../platform/schedule/task-queue.ts";
-import { parseRulesInSteps } from "../../rules/parse-rules.ts";
+import type { InspectedRules } from "../../rules/inspect-rules.ts";
 import type { RulesFinding } from "../../rules/rules-finding.ts";
-import { checkRules, hasErrors, type SiteFacts } from "../../rules/site-findings.ts";
+import { hasErrors, type SiteFacts } from "../../rules/site-findings.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { Store } from "../../store/store.ts";
 import { flattenResult, type OperationResult } from "../command-runner.ts";
+import { JobQueue, type JobOutcome } from "../job-queue.ts";
 import { explainClaim, type ExplainedCaller, type Explanation } from "./explain-claim.ts";
 import { readPoolFigures } from "./pool-figures.ts";
+import { inspectBetweenRequests, type RulesInspector } from "./rules-inspector.ts";
 import { HOLDERS_PER_STEP, previewRules, type PoolPreview } from "./rules-preview.ts";
 import { collectSiteFacts } from "./site-facts.ts";
 
@@ -50,42 +48,48 @@ export interface RulesCheck {
   readonly preview: readonly PoolPreview[] | null;
 }
 
-interface InspectedRules {
-  /** Null: they have errors. */
-  readonly rules: RuleSet | null;
-  readonly findings: readonly RulesFinding[];
-}
-
 /** The digest of no rules: that of an empty text. */
 const NO_RULES_DIGEST = sha256("");
 
 /** Checks, applies, shows and explains the site's rules of sharing. */
 export class SharingRules {
   readonly #store: Store;
+  readonly #inspectText: RulesInspector;
   readonly #changes = new TaskQueue();
+  /** Apart from the changes: viewers may check, and no administrator waits for them. */
+  readonly #checks = new JobQueue();
 
-  constructor(store: Store) {
+  constructor(store: Store, inspectText: RulesInspector = inspectBetweenRequests) {
     this.#store = store;
+    this.#inspectText = inspectText;
   }
 
   read(): OperationResult<RulesView> {
     return this.#store.read(viewRules);
   }
 
-  /** Everything that is wrong in a text, and what it would change. Changes nothing. */
-  async check(text: string, clientAuth: ClientAuth): OperationResult<RulesCheck> {
-    const { rules, findings } = await this.#inspect(text, clientAuth);
-    const figures = await this.#store.read((state, { at }) =>
-      rules === null ? null : readPoolFigures(rules, state, at),
-    );
-    if (!figures.ok) return figures;
-    const preview =
-      rules === null || figures.value === null
-        ? null
-        : await previewRules(rules, figures.value, (view) => this.#store.peek(view));
-    const checked = { digest: sha256(text), findings, preview };
-    // Like every other reply, it waits until what it shows is on disk.
-    return this.#store.read(() => checked);
+  /**
+   * Everything that is wrong in a text, and what it would change. Changes nothing. One text at a
+   * time; the signal cancels it.
+   */
+  check(text: string, clientAuth: ClientAuth, signal: AbortSignal | null): JobOutcome<RulesCheck> {
+    return this.#checks.run(signal, async (cancel) => {
+      const inspected = await this.#inspect(text, clientAuth, cancel);
+      if (!inspected.ok) return inspected;
+      const { findings } = inspected.value;
+      const rules = hasErrors(findings) ? null : inspected.value.rules;
+      const figures = await this.#store.read((state, { at }) =>
+        rules === null ? null : readPoolFigures(rules, state, at),
+      );
+      if (!figures.ok) return figures;
+      const preview =
+        rules === null || figures.value === null
+          ? null
+          : await previewRules(rules, figures.value, (view) => this.#store.peek(view));
+      const checked = { digest: sha256(text), findings, preview };
+      // Like every other reply, it waits until what it shows is on disk.
+      return this.#store.read(() => checked);
+    });
   }
 
   /**
@@ -97,12 +101,14 @@ export class SharingRules {
     expected: ExpectedDigest,
     clientAuth: ClientAuth,
     peer: string,
-  ): Promise<Result<AppliedRulesView, Fault | StorageFault | InvalidRulesFault>> {
+  ): Promise<Result<AppliedRulesView, Fault | MaintenanceFault | InvalidRulesFault>> {
     return this.#changes.run(async () => {
       const replaced = this.#findExpected(expected);
       if (!replaced.ok) return replaced;
-      const { rules, findings } = await this.#inspect(text, clientAuth);
-      if (rules === null) return err(makeInvalidRules(findings));
+      const inspected = await this.#inspect(text, clientAuth, null);
+      if (!inspected.ok) return inspected;
+      const { rules, findings } = inspected.value;
+      if (rules === null || hasErrors(findings)) return err(makeInvalidRules(findings));
       const result = await this.#replace(text, rules, replaced.value, peer);
       return result.ok ? ok({ ...result.value, findings }) : result;
     });
@@ -114,14 +120,13 @@ export class SharingRules {
     );
   }
 
-  /** In steps. The longest is the parse of the TOML: a tenth of a second for 1 MiB. */
-  async #inspect(text: string, clientAuth: ClientAuth): Promise<InspectedRules> {
-    const parsed = await finishBetweenRequests(parseRulesInSteps(text));
-    const findings = await runBetweenRequests(() => {
-      const site = this.#store.peek((state) => collectSiteFacts(state, clientAuth));
-      return checkRules(parsed, site);
-    });
-    return { rules: hasErrors(findings) ? null : parsed.rules, findings };
+  #inspect(
+    text: string,
+    clientAuth: ClientAuth,
+    signal: AbortSignal | null,
+  ): JobOutcome<InspectedRules> {
+    const site = this.#store.peek((state) => collectSiteFacts(state, clientAuth));
+    return this.#inspectText(text, site, signal);
   }
 
   /** What the command expects: one digest, null for no rules, or `*`. */

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { ok } from "../../../src/domain/result.ts";
 import { createBackupJobs } from "../../../src/cli/maintenance/backup-jobs.ts";
-import { JobQueue } from "../../../src/cli/maintenance/job-queue.ts";
+import { JobQueue } from "../../../src/operations/job-queue.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
 const BUSY = { ok: false, fault: { code: "too_many_requests", busy: "requests" } };

@@ -1,4 +1,5 @@
 import { describe, expect, spyOn, test } from "bun:test";
+import { inspectBetweenRequests } from "../../../src/operations/rules/rules-inspector.ts";
 import { SharingRules } from "../../../src/operations/rules/sharing-rules.ts";
 import { sha256 } from "../../../src/platform/crypto/hash.ts";
 import { later, SECOND } from "../../../src/domain/time.ts";
@@ -47,12 +48,45 @@ describe("checking rules while users register", () => {
     const site = await openSiteWithRules();
     expect((await applyAny(site.rules, RULES)).ok).toBe(true);
     const build = site.store.peek(({ rulesIndex }) => spyOn(rulesIndex, "build"));
-    const checked = await registerDuring(site, site.rules.check(`${RULES}# changed\n`, "open"));
+    const checked = await registerDuring(
+      site,
+      site.rules.check(`${RULES}# changed\n`, "open", null),
+    );
     expect(checked.ok && checked.value.preview?.map(({ product }) => product)).toEqual([
       "cad",
       "cam",
     ]);
     expect(build).not.toHaveBeenCalled();
+  });
+});
+
+describe("checks of rules", () => {
+  test("run one at a time, eight wait, and no change of the rules waits for them", async () => {
+    const { store } = await openSiteWithRules();
+    const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
+    let [running, most] = [0, 0];
+    const rules = new SharingRules(store, async (text, site, signal) => {
+      if (text !== RULES) return inspectBetweenRequests(text, site, signal);
+      running += 1;
+      most = Math.max(most, running);
+      await mayEnd;
+      running -= 1;
+      return inspectBetweenRequests(text, site, signal);
+    });
+    const checks = Array.from({ length: 10 }, () => rules.check(RULES, "open", null));
+    const refused = { code: "too_many_requests", busy: "requests" } as const;
+    expect(await checks[9]).toEqual({ ok: false, fault: refused });
+    expect((await applyAny(rules, `${RULES}# another\n`)).ok).toBe(true);
+    end();
+    const results = await Promise.all(checks);
+    expect(results.map(({ ok }) => ok)).toEqual([...Array.from({ length: 9 }, () => true), false]);
+    expect(most).toBe(1);
+  });
+
+  test("are not made for a caller who has gone", async () => {
+    const { rules } = await openSiteWithRules();
+    const result = await rules.check(RULES, "open", AbortSignal.abort());
+    expect(result).toEqual({ ok: false, fault: { code: "request_cancelled" } });
   });
 });
 

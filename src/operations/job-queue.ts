@@ -1,6 +1,6 @@
-import { err, type Result } from "../../domain/result.ts";
-import type { MaintenanceFault } from "../../faults/fault-types.ts";
-import { TaskQueue } from "../../platform/schedule/task-queue.ts";
+import { err, type Result } from "../domain/result.ts";
+import type { MaintenanceFault } from "../faults/fault-types.ts";
+import { TaskQueue } from "../platform/schedule/task-queue.ts";
 
 export type JobOutcome<T> = Promise<Result<T, MaintenanceFault>>;
 
