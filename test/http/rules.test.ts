@@ -165,7 +165,10 @@ describe("PUT /api/admin/v1/rules", () => {
     const site = await openAppliance();
     const reserve = (slots: number): string =>
       TEXT.replace('deny = ["sim"]', `reserve = [{ group = "sim", slots = ${slots} }]`);
-    await expectRefusedUnchanged(site, 400, "invalid_rules", () => apply(site, reserve(3)));
+    const message = await expectRefusedUnchanged(site, 400, "rules_over_reserved", () =>
+      apply(site, reserve(3)),
+    );
+    expect(message).toContain("3 of cad, which has 2");
     expectOk(await apply(site, reserve(2)));
   });
 

@@ -1,5 +1,6 @@
 import type { Fault } from "../../domain/fault.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
+import { findOverReserved } from "../../domain/rules/apply-rules.ts";
 import type { RuleSet } from "../../domain/rules/rule-set.ts";
 import type { State } from "../../domain/state.ts";
 import type { Instant } from "../../domain/time.ts";
@@ -108,6 +109,9 @@ export class SharingRules {
       const inspected = await this.#inspect(text, clientAuth, null);
       if (!inspected.ok) return inspected;
       const { rules, findings } = inspected.value;
+      const pools =
+        rules === null ? [] : this.#store.peek((state) => findOverReserved(state, rules));
+      if (pools.length > 0) return err({ code: "rules_over_reserved", pools });
       if (rules === null || hasErrors(findings)) return err(makeInvalidRules(findings));
       const result = await this.#replace(text, rules, replaced.value, peer);
       return result.ok ? ok({ ...result.value, findings }) : result;
