@@ -2,6 +2,7 @@ import type { Group, PoolRules, RuleSet } from "../domain/rules/rule-set.ts";
 import { formatFirstNames } from "../domain/text/first-names.ts";
 import { findNearest } from "../domain/text/nearest.ts";
 import { poolKey } from "../domain/slots/pool-name.ts";
+import { findContradictions } from "./contradictions.ts";
 import type { ParsedRules, RuleLines } from "./parse-rules.ts";
 import { sortFindings, type RulesFinding } from "./rules-finding.ts";
 import { quoteName } from "./table-reader.ts";
@@ -28,6 +29,7 @@ export function checkRules(parsed: ParsedRules, site: SiteFacts | null): readonl
   return sortFindings([
     ...findings,
     ...checkCertificates(rules, lines),
+    ...findContradictions(rules),
     ...(site === null ? [] : checkSite(rules, lines, site)),
   ]);
 }
@@ -65,7 +67,12 @@ function checkPool(pool: PoolRules, lines: RuleLines, site: SiteFacts): RulesFin
         : `did you mean ${quoteName(nearest)}?`;
     return [{ line, severity: "warning", message, hint }];
   }
-  if (pool.feature === null) return checkReservations(pool, product.slots, "product");
+  if (pool.feature === null) {
+    return [
+      ...checkReservations(pool, product.slots, "product"),
+      ...checkKeepHome(pool, product.slots),
+    ];
+  }
   const slots = product.features.get(pool.feature);
   if (slots === undefined) {
     const message = `product ${quoteName(pool.product)} has no feature ${quoteName(pool.feature)}`;
@@ -99,6 +106,19 @@ function checkReservations(
       severity: "error",
       message: `${reserved} slots of ${name} are reserved, but there are only ${slots}`,
       hint: "reserve fewer slots, or install a license with more",
+    },
+  ];
+}
+
+function checkKeepHome({ product, borrow }: PoolRules, slots: number): RulesFinding[] {
+  const keepHome = borrow?.keepHome ?? null;
+  if (keepHome === null || keepHome.slots === 0 || keepHome.slots < slots) return [];
+  return [
+    {
+      line: keepHome.line,
+      severity: "warning",
+      message: `borrow.keep_home keeps all ${slots} slots of product ${quoteName(product)}: none can be borrowed`,
+      hint: "keep fewer slots; to forbid borrowing, set borrow = { max_slots = 0 }",
     },
   ];
 }

@@ -118,3 +118,81 @@ describe("checkRules names facts that callers choose", () => {
     expect(findingsOf(text, { ...site, clientAuth: "login" })).toEqual([]);
   });
 });
+
+describe("checkRules warns of rules that contradict each other", () => {
+  const TWO = `[groups.a]\nlogins = ["ada"]\n[groups.b]\nlogins = ["bob"]\n`;
+  const GETS_NONE = 'names group "b", which gets no slot';
+  const DENIED = `${GETS_NONE}: line 7 denies it`;
+  const NOT_ALLOWED = `${GETS_NONE}: none of its members can be in a group of allow_only in line 7`;
+  const findingsWith = (...lines: string[]): string[] =>
+    findingsOf(rule(['product = "CAD"', ...lines].join("\n"), TWO));
+
+  test.each([
+    ["allow_only", 'allow_only = ["a", "b"]'],
+    ["reserve", 'reserve = [{ group = "b", slots = 1 }, { group = "a", slots = 1 }]'],
+    ["limit.groups", "limit = { groups = { a = 2, b = 2 } }"],
+    ["borrow.deny", 'borrow = { deny = ["a", "b"] }'],
+    ["borrow.allow_only", 'borrow = { allow_only = ["a", "b"] }'],
+    ["queue.priority", 'queue = { priority = ["a", "b"] }'],
+  ])("%s names a group that is denied, or that allow_only leaves out", (key, text) => {
+    expect(findingsWith('deny = ["b"]', text)).toContain(`8 warning: ${key} ${DENIED}`);
+    if (key === "allow_only") return;
+    expect(findingsWith('allow_only = ["a"]', text)).toContain(`8 warning: ${key} ${NOT_ALLOWED}`);
+    expect(findingsWith('allow_only = ["a", "b"]', text).join("\n")).not.toContain("gets no slot");
+  });
+
+  const groupsOf = (a: string, b: string): string => `[groups.a]\n${a}\n[groups.b]\n${b}\n`;
+  const reserveFor = (groups: string): string[] =>
+    findingsOf(
+      rule('product = "CAD"\nallow_only = ["a"]\nreserve = [{ group = "b", slots = 1 }]', groups),
+    ).filter((finding) => finding.includes("gets no slot"));
+
+  test.each([
+    ['logins = ["ada"]', 'networks = ["10.1.4.0/24"]'],
+    ['logins = ["ada"]', 'logins = ["bob"]\nnetworks = ["10.1.4.0/24"]'],
+    ['logins = ["a*"]', 'logins = ["ada"]'],
+    ['logins = ["ada"]', 'logins = ["bob", "a*"]'],
+    ['logins = ["ab*"]', 'logins = ["a*"]'],
+    ['logins = ["Ada"]', 'logins = ["ada"]\nignore_case = true'],
+    ['networks = ["10.1.0.0/16"]', 'networks = ["10.1.4.0/24"]'],
+    ['networks = ["10.1.4.7"]', 'networks = ["10.1.4.0/24"]'],
+    ['logins = ["ada"]', "logins = []"],
+  ])("a caller may be in a group with %s and in one with %s, so it warns of nothing", (a, b) => {
+    expect(reserveFor(groupsOf(a, b))).toEqual([]);
+  });
+
+  test.each([
+    ['logins = ["ada"]', 'logins = ["Ada"]'],
+    ['logins = ["a*", "c"]', 'logins = ["b*", "d"]'],
+    ['logins = ["ab*"]', 'logins = ["a"]'],
+    ['networks = ["10.1.4.0/24"]', 'networks = ["10.1.5.0/24", "fd00::/8"]'],
+  ])("no caller is in a group with %s and in one with %s, so it warns", (a, b) => {
+    expect(reserveFor(groupsOf(a, b))).toHaveLength(1);
+  });
+
+  test("more slots are reserved for a group than its limit allows", () => {
+    const limited = (slots: number): string[] =>
+      findingsWith(
+        `reserve = [{ group = "a", slots = ${slots} }]`,
+        "limit = { groups = { a = 2, b = 1 } }",
+      );
+    expect(limited(3)).toEqual([
+      '7 warning: 3 slots are reserved for group "a", but line 8 limits it to 2',
+    ]);
+    expect(limited(2)).toEqual([]);
+  });
+
+  test("borrow.keep_home keeps all slots of the licenses", () => {
+    const keep = (slots: number): string[] =>
+      findingsWith(`borrow = { keep_home = ${slots}, allow_only = ["a", "b"] }`);
+    expect(keep(5)).toEqual([
+      '7 warning: borrow.keep_home keeps all 5 slots of product "CAD": none can be borrowed',
+    ]);
+    expect(keep(4)).toEqual([]);
+  });
+
+  test("all other contradictions also without a site", () => {
+    const text = rule('product = "X"\ndeny = ["b"]\nallow_only = ["a", "b"]', TWO);
+    expect(findingsOf(text, null)).toEqual([`8 warning: allow_only ${DENIED}`]);
+  });
+});

@@ -11,6 +11,9 @@ export interface RuleSet {
   readonly pools: readonly PoolRules[];
 }
 
+/** What a group can look at. */
+export const GROUP_FACTS = ["users", "hosts", "logins", "certificates", "networks"] as const;
+
 /** A caller belongs to a group if any of its patterns matches. */
 export interface Group {
   readonly name: string;
