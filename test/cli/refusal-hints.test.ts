@@ -2,10 +2,24 @@ import { describe, expect, test } from "bun:test";
 import { commands } from "../../src/cli/command-table.ts";
 import { describeForCommandLine, FAULTS } from "../../src/faults/catalog.ts";
 import type { AnyFault } from "../../src/faults/fault-types.ts";
+import { UNSUPPORTED_KEYWORDS } from "../../src/rules/flexnet/unsupported-keywords.ts";
 
 const sampleFaults = Object.entries(FAULTS).map(
   ([code, { sample }]) => ({ ...sample, code }) as AnyFault,
 );
+
+function expectRealCommands(text: string): void {
+  for (const [, words = ""] of text.matchAll(/\bberth ([a-z -]+)/g)) {
+    const isCommand =
+      words.startsWith("help guide ") ||
+      commands.some(({ name }) => `${words} `.startsWith(`${name} `));
+    expect([words, isCommand]).toEqual([words, true]);
+  }
+}
+
+test("what berth has instead of an option of FlexNet names only commands that exist", () => {
+  for (const reason of UNSUPPORTED_KEYWORDS.values()) expectRealCommands(reason);
+});
 
 describe("describeForCommandLine", () => {
   test("has a hint for more than twenty faults", () => {
@@ -14,13 +28,7 @@ describe("describeForCommandLine", () => {
   });
 
   test.each(sampleFaults)("names only commands that exist in the hint for $code", (fault) => {
-    const { hint } = describeForCommandLine(fault);
-    for (const [, words = ""] of hint.matchAll(/\bberth ([a-z -]+)/g)) {
-      const isCommand =
-        words.startsWith("help guide ") ||
-        commands.some(({ name }) => `${words} `.startsWith(`${name} `));
-      expect([words, isCommand]).toEqual([words, true]);
-    }
+    expectRealCommands(describeForCommandLine(fault).hint);
   });
 
   test("has no hint for a fault that no command helps with", () => {

@@ -53,7 +53,8 @@ class Conversion {
   /** Also those without an equivalent. */
   #includeAllLines = 0;
   #converted = 0;
-  #isCaseIgnored = false;
+  /** The line that says so; null: none does. */
+  #caseIgnoredIn: number | null = null;
 
   constructor(map: FeatureMap) {
     this.#pools = new ImportedPools(map);
@@ -118,7 +119,7 @@ class Conversion {
     if (value !== "ON" && value !== "OFF") {
       throw new NoEquivalent("expected GROUPCASEINSENSITIVE ON or OFF");
     }
-    this.#isCaseIgnored = value === "ON";
+    this.#caseIgnoredIn = value === "ON" ? line.first : null;
   }
 
   #convertBorrowNumber(keyword: "MAX_BORROW_HOURS" | "BORROW_LOWWATER", line: OptionsLine): void {
@@ -234,11 +235,7 @@ class Conversion {
 
   finish(): OptionsImport {
     this.#applyForAll();
-    if (this.#isCaseIgnored) {
-      for (const keyword of ["GROUP", "HOST_GROUP"] as const) {
-        for (const group of this.#groups.listDefined(keyword)) group.ignoreCase = true;
-      }
-    }
+    this.#ignoreCase();
     const groups = this.#groups.list().filter((group) => !isEmptyGroup(group));
     const pools = this.#pools.list();
     for (const pool of pools) pool.includeLines += this.#includeAllLines;
@@ -249,6 +246,18 @@ class Conversion {
     const toml = writeToml({ groups, pools: converted, notes, unconverted });
     const features = this.#pools.listFeatures();
     return { toml, converted: this.#converted, features, notes, unconverted };
+  }
+
+  #ignoreCase(): void {
+    if (this.#caseIgnoredIn === null) return;
+    const groups = (["GROUP", "HOST_GROUP"] as const).flatMap((keyword) =>
+      this.#groups.listDefined(keyword),
+    );
+    for (const group of groups) group.ignoreCase = true;
+    if (groups.length > 0) return;
+    const text =
+      "GROUPCASEINSENSITIVE changes nothing: the file defines no GROUP and no HOST_GROUP";
+    this.note(this.#caseIgnoredIn, text);
   }
 
   #applyForAll(): void {

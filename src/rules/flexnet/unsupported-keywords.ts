@@ -17,7 +17,7 @@ export const UNSUPPORTED_KEYWORDS: ReadonlyMap<string, string> = new Map([
   ["FQDN_MATCHING", "host names are compared as callers send them; write them so in `hosts`"],
   ["DAEMON_SELECT_TIMEOUT", "there is no vendor daemon; the server needs no such time-out"],
   ["DAEMON_SELECT_SERVER", "there is no vendor daemon; applications name their server"],
-  ["AUTOMATIC_REREAD", "a license counts as soon as berth license install has installed it"],
+  ["AUTOMATIC_REREAD", "a license counts as soon as berth license add has installed it"],
   ["MAX_CONNECTIONS", "the server limits its open requests by itself"],
   ["MAX_OVERDRAFT", "the license sets how much more than its maximum may be used"],
   ["ACTIVATION_LOWWATER", TRUSTED_STORAGE],

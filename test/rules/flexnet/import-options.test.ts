@@ -61,6 +61,15 @@ describe("importing an options file of FlexNet", () => {
     expect(groupOf(off, "g")?.ignoreCase).toBe(false);
   });
 
+  test("GROUPCASEINSENSITIVE ON without a group is named in a note with its line", () => {
+    const imported = importText("# case\nGROUPCASEINSENSITIVE ON\nEXCLUDE f USER Ada\n");
+    const text =
+      "GROUPCASEINSENSITIVE changes nothing: the file defines no GROUP and no HOST_GROUP";
+    expect(imported.notes).toContainEqual({ line: 2, text });
+    const withGroup = "GROUPCASEINSENSITIVE ON\nHOST_GROUP g ws-1\nEXCLUDE f HOST_GROUP g\n";
+    expect(notesOf(importText(withGroup))).not.toContain("GROUPCASEINSENSITIVE");
+  });
+
   test("RESERVE lines of one group for one feature add up, with a note", () => {
     const imported = importText(OPTIONS_FILES.teams);
     expect(poolOf(imported, "solver").reservations).toMatchObject([
