@@ -1,4 +1,9 @@
-import type { AppliedRulesReply, RulesCheckReply, RulesReply } from "../../http/reply/rules.ts";
+import type {
+  AppliedRulesReply,
+  ExplanationReply,
+  RulesCheckReply,
+  RulesReply,
+} from "../../http/reply/rules.ts";
 import { readFolderUse } from "../../operations/folder/folder-contents.ts";
 import { sha256 } from "../../platform/crypto/hash.ts";
 import { parseRules } from "../../rules/parse-rules.ts";
@@ -219,15 +224,20 @@ const explain = defineCommand({
     return {
       json: reply,
       text: () => formatExplanation(reply),
-      notes: site.json || reply.steps.length === 0 ? [] : listUnknownFacts({ host, from }),
+      notes: site.json || reply.steps.length === 0 ? [] : listUnknownFacts(reply, { host, from }),
     };
   },
 });
 
 /** A caller always has an address, and most send a host name: without them, groups do not match. */
-const listUnknownFacts = ({ host, from }: Readonly<Record<"host" | "from", string | null>>) => [
-  ...(host === null ? ["groups by hosts did not match: name the caller's host with --host"] : []),
-  ...(from === null
+const listUnknownFacts = (
+  { facts_of_groups: facts }: ExplanationReply,
+  { host, from }: Readonly<Record<"host" | "from", string | null>>,
+): string[] => [
+  ...(host === null && facts.includes("hosts")
+    ? ["groups by hosts did not match: name the caller's host with --host"]
+    : []),
+  ...(from === null && facts.includes("networks")
     ? ["groups by networks did not match: name the caller's address with --from"]
     : []),
 ];

@@ -132,6 +132,9 @@ export const ExplanationReply = Type.Object(
     feature: nullable("string", "Null: the slots of the product itself."),
     person: Type.String({ description: "The user name up to the first #." }),
     groups: Type.Array(Type.String(), { description: "The caller's groups." }),
+    facts_of_groups: Type.Array(Type.String(), {
+      description: "What the groups of the site look at, such as hosts or networks.",
+    }),
     home: nullable("string", "The group whose reserved slots the caller uses; null: none."),
     steps: Type.Array(
       Type.Object(
@@ -208,11 +211,12 @@ const outcomeReply = ({
 });
 
 export const explanationReply = (explanation: Explanation): ExplanationReply => {
-  const { slots, register, borrow, groups, steps, ...rest } = explanation;
+  const { slots, register, borrow, groups, factsOfGroups, steps, ...rest } = explanation;
   const { inUse, ...figures } = slots;
   return {
     ...rest,
     groups: [...groups],
+    facts_of_groups: [...factsOfGroups],
     steps: [...steps],
     slots: { ...figures, in_use: inUse },
     register: outcomeReply(register),

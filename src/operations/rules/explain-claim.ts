@@ -7,6 +7,7 @@ import { err, ok, type Result } from "../../domain/result.ts";
 import type { RuleContext } from "../../domain/rule-context.ts";
 import { factsOf, type CallerFacts } from "../../domain/rules/caller-facts.ts";
 import { findRuledPool } from "../../domain/rules/judge-claim.ts";
+import { GROUP_FACTS } from "../../domain/rules/rule-set.ts";
 import { GroupMatcher } from "../../domain/rules/membership.ts";
 import { completeContact } from "../../domain/slots/contact.ts";
 import { countSlotsInUse } from "../../domain/slots/pool.ts";
@@ -28,6 +29,8 @@ export interface Explanation {
   readonly person: string;
   /** The groups that the caller belongs to, sorted. */
   readonly groups: readonly string[];
+  /** What the groups of the site look at. */
+  readonly factsOfGroups: readonly (typeof GROUP_FACTS)[number][];
   /** The reserved group whose slots the caller uses; null: none. */
   readonly home: string | null;
   /** In the order in which they are judged. */
@@ -68,13 +71,15 @@ export function explainClaim(
   // As the claim itself reads them: an address may have the name of a credential before it.
   const facts = factsOf(caller.user, contactOf(caller), identityOf(caller));
   const ruled = findRuledPool(state, { product, feature }, context.at);
-  const matcher = new GroupMatcher(state.rules?.rules.groups ?? []);
+  const allGroups = state.rules?.rules.groups ?? [];
+  const matcher = new GroupMatcher(allGroups);
   const groups = [...matcher.groupsOf(facts)].toSorted();
   return ok({
     product,
     feature,
     person: personOf(facts.user),
     groups,
+    factsOfGroups: GROUP_FACTS.filter((fact) => allGroups.some((group) => group[fact].length > 0)),
     home: ruled?.pool.findHome(facts) ?? null,
     steps: ruled === null ? [] : listSteps(state, ruled, facts, groups, context),
     slots: countSlots(state, product, feature, context),

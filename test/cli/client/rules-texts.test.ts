@@ -67,6 +67,7 @@ describe("the explanation of berth rules explain", () => {
       feature,
       person: "ada",
       groups: [],
+      facts_of_groups: [],
       home: null,
       steps: [],
       slots: { total: 10, in_use: 6, holds: 1, free: 3 },
