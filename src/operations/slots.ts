@@ -4,6 +4,7 @@ import type { Fault } from "../domain/fault.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { RuleContext } from "../domain/rule-context.ts";
 import { factsOf } from "../domain/rules/caller-facts.ts";
+import { findLongestBorrow } from "../domain/rules/judge-borrow.ts";
 import type { Borrow } from "../domain/slots/borrow.ts";
 import { computeLeaseEnd } from "../domain/slots/leases.ts";
 import type { Register } from "../domain/slots/register.ts";
@@ -44,6 +45,11 @@ export interface SlotResult extends SlotOutcome {
   /** Of the pair that this host leads; null: it serves alone. */
   readonly epoch: number | null;
   readonly lease: string | null;
+}
+
+export interface BorrowResult extends SlotResult {
+  /** The longest borrow that the license and the rules allow. */
+  readonly maxHours: number | null;
 }
 
 /** The application's nonce, which its lease repeats; null: none was sent. */
@@ -109,7 +115,7 @@ export class Slots {
   }
 
   /** A borrow always gets a lease, because the application needs it while it is offline. */
-  borrow(input: OperationInput<Borrow> & WithNonce): OperationResult<SlotResult> {
+  borrow(input: OperationInput<Borrow> & WithNonce): OperationResult<BorrowResult> {
     const { idempotencyKey = null, nonce, ...fields } = input;
     const { licenseId, until, contact } = fields;
     const nonceDigest = hashNonce(nonce);
@@ -123,7 +129,10 @@ export class Slots {
     ]);
     const command: Borrow = { type: "Borrow", ...fields, nonceDigest, once };
     const slot = this.#queue.runClaim(fields.product, () =>
-      this.#commands.run(command, fields, contact.peer, this.#viewSlot),
+      this.#commands.run(command, fields, contact.peer, (state, outcome, context) => ({
+        ...this.#viewSlot(state, outcome, context),
+        maxHours: findLongestBorrow(state, getDecidedLicense(state, outcome.license), context.at),
+      })),
     );
     return this.#withLease(slot, nonce);
   }
@@ -195,10 +204,10 @@ export class Slots {
     return { ...outcome, view, at, isHeld, epoch, lease: null };
   };
 
-  async #withLease(
-    pendingSlot: OperationResult<SlotResult>,
+  async #withLease<S extends SlotResult>(
+    pendingSlot: OperationResult<S>,
     nonce: string | null,
-  ): OperationResult<SlotResult> {
+  ): OperationResult<S> {
     const slot = await pendingSlot;
     if (!slot.ok || !slot.value.isHeld) return slot;
     const lease = await this.#signer(buildLease(slot.value, nonce));

@@ -35,6 +35,18 @@ test("borrow replies like register, and adds max_borrow_time", async () => {
   });
 });
 
+test("borrow names the shorter limit of the license and of the site's rules", async () => {
+  const site = await openAppliance();
+  const longestWith = async (hours: number): Promise<number | null> => {
+    const text = `[[rule]]\nproduct = "cad"\nborrow = { max_hours = ${hours} }\n`;
+    await site.services.sharingRules.apply(text, "*", "open", "test");
+    const slot = expectOk(await site.borrow({ product: "cad", user: "ada" }));
+    return slot.max_borrow_time;
+  };
+  expect(await longestWith(5)).toBe(5);
+  expect(await longestWith(100)).toBe(24);
+});
+
 describe("borrow grants the longest time allowed", () => {
   test.each([
     ["absent", {}],

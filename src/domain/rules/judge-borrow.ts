@@ -1,7 +1,8 @@
 import type { Fault } from "../fault.ts";
 import { checkLicenseValid } from "../licenses/licenses.ts";
 import type { RuleContext } from "../rule-context.ts";
-import type { State } from "../state.ts";
+import type { PoolName } from "../slots/pool-name.ts";
+import type { License, State } from "../state.ts";
 import type { Instant } from "../time.ts";
 import { findRuledPool, type Claim } from "./judge-claim.ts";
 import type { HourLimit, Limit } from "./rule-set.ts";
@@ -16,8 +17,15 @@ export function checkBorrowClaim(state: State, claim: Claim, at: Instant): Fault
 }
 
 /** The longest borrow that the rules allow; null: as the license allows. */
-export const findBorrowHours = (state: State, claim: Claim, at: Instant): HourLimit | null =>
-  findRuledPool(state, claim, at)?.pool.rules.borrow?.maxHours ?? null;
+export const findBorrowHours = (state: State, pool: PoolName, at: Instant): HourLimit | null =>
+  findRuledPool(state, pool, at)?.pool.rules.borrow?.maxHours ?? null;
+
+/** The longest borrow of a slot of this license, in hours; null: it cannot be borrowed. */
+export function findLongestBorrow(state: State, { terms }: License, at: Instant): number | null {
+  const { product, borrowHours } = terms;
+  const rule = findBorrowHours(state, { product, feature: null }, at);
+  return borrowHours === null || rule === null ? borrowHours : Math.min(borrowHours, rule.hours);
+}
 
 /**
  * Judges a borrow, and a later end of one. An earlier end, and the same, are always allowed. The

@@ -42,7 +42,7 @@ const Reply = Type.Composite(
     SlotReply,
     Type.Object({
       max_borrow_time: Type.Union([Type.Integer(), Type.Null()], {
-        description: "Longest borrow in hours.",
+        description: "Longest borrow in hours, by the license and the rules of the site.",
       }),
     }),
   ],
@@ -67,7 +67,7 @@ export const borrow = ({ slots, peerOf, userOf, identityOf }: RouteDeps) =>
         }),
       );
       set.headers["content-type"] = JSON_TYPE;
-      return slotReply(slot, { max_borrow_time: slot.view.terms.borrowHours });
+      return slotReply(slot, { max_borrow_time: slot.maxHours });
     },
     {
       ...jsonBody(Body),
