@@ -395,7 +395,7 @@ test("the report of a product says how many slots meet 99 % of the needs at once
   const cells = await cellsOf(rows.nth(slots - first));
   expect(cells[1]).toBe(String(whatIf.rows[slots - first]?.met_at_once));
   await page.getByText("What the estimate assumes").click();
-  await page.getByText("would have stayed a median session").waitFor();
+  await page.getByText("would have stayed a mean session").waitFor();
   const { refusals } = whatIf.check;
   await page.getByText(`${refusals} of ${refusals} refusals`).waitFor();
   await page.getByLabel("Needs met at once").selectOption("90 %");

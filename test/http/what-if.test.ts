@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { WhatIfReply } from "../../src/http/reply/what-if.ts";
 import { openAppliance, type Appliance } from "../support/appliance.ts";
+import { later, MINUTE } from "../../src/domain/time.ts";
 import { hoursLater, minutesLater } from "../support/scenario.ts";
 
 const WHAT_IF = "/api/admin/v1/report/what-if";
@@ -58,7 +59,29 @@ describe("GET report/what-if", () => {
       [4, true, 4],
     ]);
     expect([reply.target_percent, reply.target_slots]).toEqual([99, 3]);
-    expect(reply.median_session_seconds).toBe(600);
+    expect(reply.mean_session_seconds).toBe(600);
+  });
+
+  test("assumes that a user who gave up stays as long as the mean session", async () => {
+    const site = await openAppliance();
+    for (const [user, minutes] of [
+      ["ada", 10],
+      ["bob", 10],
+      ["cy", 55],
+    ] as const) {
+      const start = site.clock.now;
+      for (let minute = 0; minute < minutes; minute += 5) {
+        site.clock.now = later(start, minute * MINUTE);
+        expect((await site.register({ user }))[0].status).toBe(200);
+      }
+      site.clock.now = later(start, minutes * MINUTE);
+      await site.unregister({ user });
+    }
+    await site.stop();
+    const again = await openAppliance({ folder: site.folder, licenses: {} });
+    again.clock.now = later(site.clock.now, MINUTE);
+    const reply = await getWhatIf(again, "product=cad&slots=2");
+    expect(reply.mean_session_seconds).toBe(25 * 60);
   });
 
   test("finds no number of slots if none of the range is enough", async () => {

@@ -103,7 +103,7 @@ function formatWhatIf(reply: WhatIfReply, timeZone: string): string {
       row.estimated ? "estimate" : "as recorded",
     ]),
   ]);
-  const session = formatSeconds(reply.median_session_seconds);
+  const session = formatSeconds(reply.mean_session_seconds);
   const patience = formatSeconds(reply.median_patience_seconds);
   const interval = formatSeconds(reply.retry_interval_seconds);
   return [
@@ -114,7 +114,7 @@ function formatWhatIf(reply: WhatIfReply, timeZone: string): string {
     formatCheck(check),
     [
       "assumptions of the estimates:",
-      `- a user who gave up would have used the slot for a median session, ${session}`,
+      `- a user who gave up would have used the slot for a mean session, ${session}`,
       "- a user who was refused then retries from the first to the last refusal",
       `- a user who was granted a slot at once would retry for ${patience}, every ${interval}`,
       "- a session that begins at another time lasts as long as recorded",
@@ -150,5 +150,8 @@ function formatAnswer(reply: WhatIfReply): string {
 function formatCheck(check: WhatIfReply["check"]): string {
   const refusals = `${check.refusals_reproduced} of ${check.refusals} refusals`;
   const grants = `${check.grants_reproduced} of ${check.grants} grants`;
-  return `check: with the recorded limits, the rules decide ${refusals} and ${grants} as recorded`;
+  return (
+    `check: with the recorded limits, the rules decide ${refusals} and ${grants} as recorded;\n` +
+    "of the refused calls of a denied episode, the first and the last are decided again"
+  );
 }

@@ -50,11 +50,13 @@ export const WhatIfReply = Type.Object(
       },
       {
         description:
-          "The recorded refusals and grants, decided again by the rules with the recorded limits.",
+          "The recorded grants, and the first and the last refusal of each denied episode, decided " +
+          "again by the rules with the recorded limits.",
       },
     ),
-    median_session_seconds: Type.Integer({
-      description: "Assumed use of a slot by a user who gave up.",
+    mean_session_seconds: Type.Integer({
+      description:
+        "Assumed use of a slot by a user who gave up: the mean of the recorded sessions.",
     }),
     median_patience_seconds: Type.Integer({
       description: "Assumed time of retries of a user who was granted a slot at once.",
@@ -95,7 +97,7 @@ export const whatIfReply = (whatIf: WhatIf): WhatIfReply => {
       grants: check.grants,
       grants_reproduced: check.grantsReproduced,
     },
-    median_session_seconds: toSeconds(assumptions.medianSession),
+    mean_session_seconds: toSeconds(assumptions.meanSession),
     median_patience_seconds: toSeconds(assumptions.medianPatience),
     retry_interval_seconds: toSeconds(assumptions.retryInterval),
     has_rules: whatIf.hasRules,

@@ -76,7 +76,7 @@ export function collectDemand(record: SiteRecord, key: PoolName, window: TimeSpa
       user: episode.user,
       peer: episode.peer,
       host: "",
-      duration: session === undefined ? assumptions.medianSession : (durationOf(session) ?? HELD),
+      duration: session === undefined ? assumptions.meanSession : (durationOf(session) ?? HELD),
       patience:
         episode.outcome === "granted" ? Math.max(patience, assumptions.medianPatience) : patience,
       retryInterval: limitRetries(retryOf(episode) ?? assumptions.retryInterval, patience),
@@ -124,11 +124,13 @@ function makeAssumptions(
   sessions: readonly Session[],
   episodes: readonly EndedEpisode[],
 ): Assumptions {
-  const durations = sessions.flatMap((session) => durationOf(session) ?? []);
+  // A borrow of weeks says nothing about a user who wanted a slot for the day.
+  const unborrowed = sessions.filter(({ borrows }) => borrows.length === 0);
+  const durations = unborrowed.flatMap((session) => durationOf(session) ?? []);
   const medianPatience = medianOf(episodes.map(patienceOf)) ?? DEFAULT_PATIENCE;
   const retry = medianOf(episodes.flatMap((episode) => retryOf(episode) ?? [])) ?? DEFAULT_RETRY;
   return {
-    medianSession: medianOf(durations) ?? DEFAULT_SESSION,
+    meanSession: meanOf(durations) ?? DEFAULT_SESSION,
     medianPatience,
     retryInterval: limitRetries(retry, medianPatience),
   };
@@ -147,6 +149,12 @@ const patienceOf = ({ firstAt, lastAt, endedAt, outcome }: EndedEpisode): number
 
 const retryOf = ({ firstAt, lastAt, attempts }: EndedEpisode): number | null =>
   attempts < 2 || lastAt <= firstAt ? null : (lastAt - firstAt) / (attempts - 1);
+
+/** In whole milliseconds. */
+const meanOf = (values: readonly number[]): number | null =>
+  values.length === 0
+    ? null
+    : Math.round(values.reduce((sum, value) => sum + value, 0) / values.length);
 
 export function medianOf(values: readonly number[]): number | null {
   const ascending = values.toSorted((a, b) => a - b);

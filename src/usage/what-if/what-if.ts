@@ -37,8 +37,11 @@ export interface WhatIf extends PoolName {
 
 /** What the estimates assume, in milliseconds. */
 export interface Assumptions {
-  /** How long the slot would have been held by a user who gave up. */
-  readonly medianSession: number;
+  /**
+   * How long the slot would have been held by a user who gave up: the mean, because a few long
+   * sessions take most of the slot hours.
+   */
+  readonly meanSession: number;
   /** How long a user retries who was granted a slot at once on record. */
   readonly medianPatience: number;
   /** The time between two of these retries. */

@@ -32,12 +32,12 @@ export const whatIf = {
   estimate1:
     "All numbers but the recorded ones are estimates: the recorded demand, decided again with other numbers of slots.",
   gaveUp: (session: string) =>
-    `Users who gave up would have stayed a median session, ${session}, and have waited from their first to their last refusal.`,
+    `Users who gave up would have stayed a mean session, ${session}, and have waited from their first to their last refusal.`,
   patience: (patience: string, interval: string) =>
     `Users who got a slot at once would have waited ${patience}, the median of those who were denied, and retried every ${interval}.`,
   rules:
     "The sharing rules of that time apply. The host and the login of a refused call are not recorded.",
   queue: "Users who waited in the queue retry meanwhile; the order of the queue is not simulated.",
   check: (refusals: string, ofRefusals: string, grants: string, ofGrants: string) =>
-    `With the recorded limits, ${refusals} of ${ofRefusals} refusals and ${grants} of ${ofGrants} grants come out as recorded.`,
+    `With the recorded limits, ${refusals} of ${ofRefusals} refusals and ${grants} of ${ofGrants} grants come out as recorded. Of the refused calls of a denied episode, the first and the last are decided again.`,
 } as const;

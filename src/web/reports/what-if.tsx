@@ -107,7 +107,7 @@ function Answer({ reply }: { reply: WhatIfReply }) {
         <summary>{texts.assumptions}</summary>
         <ul>
           <li>{texts.estimate1}</li>
-          <li>{texts.gaveUp(formatWait(reply.median_session_seconds))}</li>
+          <li>{texts.gaveUp(formatWait(reply.mean_session_seconds))}</li>
           <li>
             {texts.patience(
               formatWait(reply.median_patience_seconds),
