@@ -43,15 +43,16 @@ export interface Undecided {
   readonly kind: "undecided";
   readonly reason: string;
   readonly isStandby: boolean;
+  /** It may still answer. */
+  readonly isTimeout: boolean;
 }
 
 export type ClaimOutcome = { readonly kind: "granted"; readonly slot: Slot } | Refused | Unanswered;
 
-export const undecided = (reason: string, isStandby = false): Undecided => ({
-  kind: "undecided",
-  reason,
-  isStandby,
-});
+export const undecided = (
+  reason: string,
+  { isStandby = false, isTimeout = false } = {},
+): Undecided => ({ kind: "undecided", reason, isStandby, isTimeout });
 
 /** Replies after which another server, or the same one later, may decide. */
 const isUndecided = (status: number, code: unknown): boolean =>
@@ -80,7 +81,7 @@ export function readOutcome(
   if (typeof code !== "string") return undecided(`is not a Berth server: it answers ${status}`);
   const message = String(readMember(reply, "message"));
   if (isUndecided(status, code))
-    return undecided(`answers ${status}: ${message}`, code === "standby");
+    return undecided(`answers ${status}: ${message}`, { isStandby: code === "standby" });
   const hint = readMember(reply, "hint");
   const seconds = Number(headers.get("retry-after") ?? Number.NaN);
   return {

@@ -29,6 +29,8 @@ export async function claimSlot(client: LicenseClient, options: ClaimOptions): P
   const { product, wait, secondsPerCall, signal, report } = options;
   const startedAt = performance.now();
   const deadline = startedAt + wait;
+  // Without a wait, a server has all the time that it may take to answer.
+  const end = wait === 0 ? Infinity : deadline;
   let isReached = false;
   let failures = 0;
   for (;;) {
@@ -36,18 +38,18 @@ export async function claimSlot(client: LicenseClient, options: ClaimOptions): P
     const remaining = Math.floor(Math.max(0, deadline - sentAt) / SECOND);
     // The first call tells the position at once, and whether the server answers at all.
     const seconds = isReached ? Math.min(remaining, secondsPerCall) : 0;
-    const outcome = await client.register(wait === 0 ? null : seconds, signal);
+    const outcome = await client.register(wait === 0 ? null : seconds, signal, end);
     if (outcome.kind === "granted") return outcome.slot;
     const answeredAt = performance.now();
     const hasEnded = answeredAt >= deadline;
     if (outcome.kind === "unanswered") {
       // A takeover is waited for in any case: it is no reason to fail a job.
-      const end = outcome.isTakeover ? Math.max(deadline, startedAt + TAKEOVER_TIME) : deadline;
-      if (answeredAt >= end) throw noServer(outcome);
+      const lastTry = outcome.isTakeover ? Math.max(deadline, startedAt + TAKEOVER_TIME) : deadline;
+      if (answeredAt >= lastTry) throw noServer(outcome);
       isReached = false;
       failures += 1;
       report(`waiting for a server: ${outcome.reasons.join("; ")}`);
-      await pause(Math.min(backoff(failures), end - answeredAt), signal);
+      await pause(Math.min(backoff(failures), lastTry - answeredAt), signal);
       continue;
     }
     if (!CAN_BE_WAITED_FOR.has(outcome.code)) throw refused(outcome);

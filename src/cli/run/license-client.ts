@@ -29,6 +29,10 @@ export interface ClientOptions {
 
 /** How long a server may take to answer, besides the time that the request waits. */
 const ANSWER_TIME = 15 * SECOND;
+/** The same while another server could be tried. */
+const FIRST_ANSWER_TIME = 3 * SECOND;
+/** So long it may take in any case, also if the time of the caller is over. */
+const MIN_ANSWER_TIME = 2 * SECOND;
 /** When the slot is given back: the command has ended, and the user waits. */
 const RELEASE_ANSWER_TIME = 3 * SECOND;
 /** A host of a pair that fails is replaced in less than this. */
@@ -49,23 +53,40 @@ export class LicenseClient {
     this.#options = options;
   }
 
-  /** Takes a slot, or renews it. `wait` is sent as `Prefer`, in seconds; null: not sent. */
-  async register(wait: number | null, signal: AbortSignal): Promise<ClaimOutcome> {
-    const reasons: string[] = [];
-    let isTakeover = false;
-    for (const [index, server] of this.#serversInTurn()) {
-      // A server that was not reached yet must not hold the call while others could answer.
-      const seconds = index === this.#current ? wait : wait && 0;
-      const outcome = await this.#registerAt(server, seconds, signal);
-      if (outcome.kind !== "undecided") {
-        this.#current = index;
-        return outcome;
+  /**
+   * Takes a slot, or renews it. `wait` is sent as `Prefer`, in seconds; null: not sent. The caller
+   * has time until `deadline`, by `performance.now()`.
+   */
+  async register(
+    wait: number | null,
+    signal: AbortSignal,
+    deadline = Infinity,
+  ): Promise<ClaimOutcome> {
+    const undecidedServers = new Map<string, Undecided>();
+    const all = this.#serversInTurn();
+    // A server that is slow is asked again with more time, when no other one could decide.
+    for (const answerTime of all.length > 1 ? [FIRST_ANSWER_TIME, ANSWER_TIME] : [ANSWER_TIME]) {
+      for (const [index, server] of all) {
+        if (undecidedServers.get(server)?.isTimeout === false) continue;
+        // A server that was not reached yet must not hold the call while others could answer.
+        const seconds = index === this.#current ? wait : wait && 0;
+        const waitTime = (seconds ?? 0) * SECOND;
+        const remaining = Math.max(deadline - performance.now() - waitTime, MIN_ANSWER_TIME);
+        const limit = AbortSignal.timeout(waitTime + Math.min(answerTime, remaining));
+        const outcome = await this.#registerAt(server, seconds, AbortSignal.any([signal, limit]));
+        if (outcome.kind !== "undecided") {
+          this.#current = index;
+          return outcome;
+        }
+        undecidedServers.set(server, outcome);
+        signal.throwIfAborted();
       }
-      isTakeover ||= outcome.isStandby;
-      reasons.push(`${server} ${outcome.reason}`);
-      signal.throwIfAborted();
     }
-    return { kind: "unanswered", reasons, isTakeover };
+    return {
+      kind: "unanswered",
+      reasons: [...undecidedServers].map(([server, { reason }]) => `${server} ${reason}`),
+      isTakeover: undecidedServers.values().some(({ isStandby }) => isStandby),
+    };
   }
 
   /** Gives the slot and the place in the queue back. */
@@ -111,22 +132,17 @@ export class LicenseClient {
   ): Promise<Exclude<ClaimOutcome, Unanswered> | Undecided> {
     try {
       const headers = wait === null ? {} : { prefer: `wait=${wait}` };
-      const limit = AbortSignal.timeout(ANSWER_TIME + (wait ?? 0) * SECOND);
-      const bothSignals = AbortSignal.any([signal, limit]);
-      const response = await this.#send(
-        server,
-        "register",
-        this.#options.fields,
-        headers,
-        bothSignals,
-      );
+      const { fields } = this.#options;
+      const response = await this.#send(server, "register", fields, headers, signal);
       const other = this.#pin.findOther(response);
       if (other !== null) return undecided(other);
       const outcome = readOutcome(server, response, await readJson(response));
       if (outcome.kind !== "undecided") this.#pin.keep(response);
       return outcome;
     } catch (error) {
-      return undecided(`does not answer: ${describeNetworkError(error)}`);
+      const isTimeout = isTimeoutError(error);
+      const reason = isTimeout ? "timed out" : describeNetworkError(error);
+      return undecided(`does not answer: ${reason}`, { isTimeout });
     }
   }
 
@@ -193,10 +209,11 @@ export class LicenseClient {
 }
 
 /** The runtime's own texts for the most frequent errors do not say what happened. */
-function describeNetworkError(error: unknown): string {
-  if (error instanceof Error && error.name === "TimeoutError") return "timed out";
-  return NETWORK_ERRORS[errorCode(error) ?? ""] ?? messageOfError(error);
-}
+const describeNetworkError = (error: unknown): string =>
+  NETWORK_ERRORS[errorCode(error) ?? ""] ?? messageOfError(error);
+
+const isTimeoutError = (error: unknown): boolean =>
+  error instanceof Error && error.name === "TimeoutError";
 
 const NETWORK_ERRORS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused",
