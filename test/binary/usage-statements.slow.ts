@@ -60,6 +60,7 @@ test("a statement is made, survives a kill, is received, shown and acknowledged"
   const minutes = days.map(({ slot_minutes }) => slot_minutes as number);
   expect(minutes.reduce((sum, value) => sum + value, 0)).toBe((2 * HOUR) / 60_000);
   expect(days[0]).toMatchObject({ customer: "Initech", license_id: license, peak: 2, people: 2 });
+  expect(await run("vendor", "usage", "--dir", desk)).toContain(" MOST PEOPLE A DAY ");
   expect(await run("vendor", "usage", "--dir", desk, "--csv")).toStartWith(
     "customer,appliance,statement,license_id,product,feature,day,peak,slot_minutes",
   );

@@ -66,7 +66,7 @@ const HEADER = [
   "DAYS",
   "PEAK",
   "SLOT HOURS",
-  "PEOPLE A DAY",
+  "MOST PEOPLE A DAY",
   "CONSUMED",
   "OVERAGE",
   "DENIED",
