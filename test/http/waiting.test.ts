@@ -39,6 +39,25 @@ async function openFullSite(options: ApplianceOptions = {}): Promise<Appliance> 
 const claim = (site: Appliance, user: string, headers = {}): Promise<ApiResponse<unknown>> =>
   site.register({ product: "cad", user }, headers);
 
+/** A request that waits until `cutOff` closes its connection. */
+async function startWaitingUntilCutOff(site: Appliance, user: string) {
+  const aborting = new AbortController();
+  const request = new Request("http://appliance/api/v4/register", {
+    method: "POST",
+    signal: aborting.signal,
+    headers: { host: "127.0.0.1", "content-type": "application/json", ...waitFor(100) },
+    body: JSON.stringify({ product: "cad", user }),
+  });
+  const reply = site.app.handle(request);
+  while ((await listWaiting(site)).length === 0) await Bun.sleep(1);
+  return {
+    async cutOff() {
+      aborting.abort();
+      await reply;
+    },
+  };
+}
+
 const release = async (site: Appliance, user: string): Promise<void> =>
   void expectOk(await site.unregister({ product: "cad", user }));
 
@@ -405,21 +424,12 @@ describe("the queue", () => {
 
   test("keeps the place of a caller that disconnects, but gives it no slot to lose", async () => {
     const site = await openFullSite();
-    const aborting = new AbortController();
-    const request = new Request("http://appliance/api/v4/register", {
-      method: "POST",
-      signal: aborting.signal,
-      headers: { host: "127.0.0.1", "content-type": "application/json", ...waitFor(100) },
-      body: JSON.stringify({ product: "cad", user: "ada" }),
-    });
-    const reply = site.app.handle(request);
-    while ((await listWaiting(site)).length === 0) await Bun.sleep(1);
+    const { cutOff } = await startWaitingUntilCutOff(site, "ada");
     expect((await readQueue(site))[0]?.places[0]).toMatchObject({
       connected: true,
       expires_at: null,
     });
-    aborting.abort();
-    await reply;
+    await cutOff();
     await release(site, "zoe");
     expect((await readQueue(site))[0]?.places[0]).toMatchObject({
       user: "ada",
@@ -427,6 +437,34 @@ describe("the queue", () => {
       connected: false,
     });
     expect(await site.listHolders()).toEqual([]);
+    expectOk(await claim(site, "ada"));
+  });
+
+  test("holds a slot for a caller that disconnected for 30 seconds from then on, no longer", async () => {
+    const clock = { now: 0 };
+    const site = await openFullSite({ contactClock: () => clock.now });
+    const { cutOff } = await startWaitingUntilCutOff(site, "ada");
+    await cutOff();
+    clock.now = 20_000;
+    await release(site, "zoe");
+    expectPlace(await claim(site, "bob", waitFor(0)), 1, 1);
+    clock.now = 29_999;
+    expectPlace(await claim(site, "bob", waitFor(0)), 1, 1);
+    clock.now = 30_000;
+    expectOk(await claim(site, "bob", waitFor(0)));
+  });
+
+  test("holds a slot for the full time for a caller that disconnected and came back", async () => {
+    const clock = { now: 0 };
+    const site = await openFullSite({ contactClock: () => clock.now });
+    const { cutOff } = await startWaitingUntilCutOff(site, "ada");
+    await cutOff();
+    clock.now = 10_000;
+    expectPlace(await claim(site, "ada", waitFor(0)), 1, 1);
+    clock.now = 20_000;
+    await release(site, "zoe");
+    clock.now = 49_999;
+    expectPlace(await claim(site, "bob", waitFor(0)), 1, 1);
     expectOk(await claim(site, "ada"));
   });
 

@@ -7,7 +7,7 @@ import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts
 import type { StoreObserver } from "../../store/store-options.ts";
 import { DispatchTimer } from "./dispatch-timer.ts";
 import { holdMsOf } from "./hold-time.ts";
-import { PlaceContacts } from "./place-contacts.ts";
+import { PlaceContacts, type ContactChange } from "./place-contacts.ts";
 import type { QueueDispatcherOptions } from "./queue-dispatcher-options.ts";
 import { canFreeSlot, isPlaceEvent, listProducts } from "./relevant-events.ts";
 import type { PendingRequest } from "./waiting-request.ts";
@@ -109,11 +109,10 @@ export class QueueDispatcher implements StoreObserver {
     this.#planLaterStep();
   }
 
-  /** The user was in contact. */
-  touch(product: string, user: string): void {
+  touch(product: string, user: string, change: ContactChange = "touch"): void {
     const { contactClock } = this.#options ?? {};
     if (contactClock === undefined || this.requests.isConnected(product, user)) return;
-    this.#contactsOf(product).touch(user, contactClock());
+    this.#contactsOf(product)[change](user, contactClock());
   }
 
   /** A request of the user begins to wait: constant contact. */
@@ -122,9 +121,9 @@ export class QueueDispatcher implements StoreObserver {
   }
 
   /** The user was in contact, if it has a place: a request waits no longer, or is answered. */
-  touchPlace(product: string, user: string): void {
+  touchPlace(product: string, user: string, change: ContactChange = "touch"): void {
     const queue = this.#options?.store.peek(({ queues }) => queues.get(product));
-    if (queue?.get(user) !== undefined) this.touch(product, user);
+    if (queue?.get(user) !== undefined) this.touch(product, user, change);
   }
 
   /** When the place ends without a request; null: a request is waiting. */
@@ -151,7 +150,7 @@ export class QueueDispatcher implements StoreObserver {
         this.touch(event.product, event.user);
         break;
       case "HoldGiven":
-        this.touch(event.product, event.user);
+        this.touch(event.product, event.user, "offer");
         this.#endWaits(event.product, event.user, "retry");
         break;
       case "PlaceLeft": {

@@ -113,7 +113,7 @@ export class SlotQueue {
     if (result.fault.code === "moved_away") return { result, place: null };
     const user = claim.place.user ?? "";
     // After a slow disk, the term of the place begins with the reply.
-    this.#dispatcher.touchPlace(product, user);
+    if (!patience.signal.aborted) this.#dispatcher.touchPlace(product, user);
     const view = await this.#store.read((state, context) =>
       viewOwnPlace(state, product, user, context, this.#estimator),
     );
@@ -256,9 +256,9 @@ export class SlotQueue {
 
   readonly #onTimeout = (request: PendingRequest): void => this.#dispatcher.endWait(request);
 
-  readonly #onEnd = (request: PendingRequest): void => {
+  readonly #onEnd = (request: PendingRequest, change: "touch" | "leave"): void => {
     this.#dispatcher.requests.remove(request);
-    this.#dispatcher.touchPlace(request.product, request.user);
+    this.#dispatcher.touchPlace(request.product, request.user, change);
   };
 
   /** A place that could not be written does not exist. */

@@ -7,7 +7,8 @@ interface WaitingRequestParts<A> {
   readonly retry: () => A | null;
   /** Its time is over: its wait is to be ended. */
   readonly onTimeout: (request: PendingRequest) => void;
-  readonly onEnd: (request: PendingRequest) => void;
+  /** `leave`: the caller disconnected. */
+  readonly onEnd: (request: PendingRequest, change: "touch" | "leave") => void;
 }
 
 /** A request that waits for a slot. Each of the calls ends the wait, if it has not ended. */
@@ -48,7 +49,7 @@ export class WaitingRequest<A> implements PendingRequest {
       this.#timer = setTimeout(this.#parts.onTimeout, milliseconds, this);
       const { signal } = this.#parts;
       signal.addEventListener("abort", this, { once: true });
-      if (signal.aborted) this.refuse();
+      if (signal.aborted) this.handleEvent();
     });
   }
 
@@ -64,16 +65,16 @@ export class WaitingRequest<A> implements PendingRequest {
 
   /** The caller disconnected. */
   handleEvent(): void {
-    this.refuse();
+    this.#end(null, "leave");
   }
 
-  #end(last: A | null): void {
+  #end(last: A | null, change: "touch" | "leave" = "touch"): void {
     const resolve = this.#resolve;
     if (resolve === null) return;
     this.#resolve = null;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#parts.signal.removeEventListener("abort", this);
-    this.#parts.onEnd(this);
+    this.#parts.onEnd(this, change);
     resolve(last);
   }
 }
