@@ -75,7 +75,7 @@ export async function callRoutes(
             headers: { ...headers, ...JSON_TYPE },
             body: JSON.stringify(fields),
           });
-    const hasChanged = (await site.readCounters()).seq > seq;
+    const hasChanged = site.changesSince(seq).length > 0;
     const route = `${method} ${path}`;
     outcomes.push({ route, status, hasChanged });
     const refusal = rejection ?? (token !== null && address !== LOOPBACK ? 403 : null);
@@ -115,5 +115,5 @@ export async function sendJsonAs(
     const status = await send(site.urlAt(address, path), init);
     if (status !== 415) accepted.push(`${path} ${status}`);
   }
-  return { accepted, hasChanged: (await site.readCounters()).seq !== seq };
+  return { accepted, hasChanged: site.changesSince(seq).length > 0 };
 }
