@@ -67,6 +67,9 @@ function newestSource(): number {
   return Math.max(...sources.map((path) => statSync(path).mtimeMs));
 }
 
+/** Sources in a test start checkpoints and other child processes with the executable. */
+Object.defineProperty(globalThis, "BERTH_PROGRAM", { get: buildBinary, configurable: true });
+
 export interface ServerProcess {
   readonly url: string;
   readonly pid: number;

@@ -1,4 +1,5 @@
-// The maintenance of a running server (verify, backup and so on in child processes), from sources.
+// The maintenance of a running server: verify, backup and so on in processes of the executable.
+import "./binary.ts";
 import { instant } from "../../src/domain/time.ts";
 import { defaultValues } from "../../src/cli/frame/define-command.ts";
 import { createRunningServer } from "../../src/cli/maintenance/running-server.ts";

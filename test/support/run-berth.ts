@@ -23,9 +23,6 @@ export interface CommandOptions {
   readonly cwd?: string;
 }
 
-/** Commands start checkpoints and other child processes with the executable. */
-Object.defineProperty(globalThis, "BERTH_PROGRAM", { get: buildBinary, configurable: true });
-
 const environmentOf = ({ env = {} }: CommandOptions): Record<string, string> => ({
   PATH: process.env["PATH"] ?? "",
   HOME: tmpdir(),
