@@ -61,7 +61,7 @@ function textOf(node: object | undefined): string | null {
   return quasis?.map((part) => part.value.cooked).join("5") ?? null;
 }
 
-const SHORT = 500;
+const SHORT = 200;
 const LONG = 2 * SHORT;
 
 /** For twice the text, linear growth takes twice the steps and quadratic growth four times. */
