@@ -52,14 +52,20 @@ export function applyTermsChanges(
     );
   }
   const base = { ...DEFAULTS, product_name: product, ...before, product };
-  const { consumption, features, without, report_every_days, ...plain } = changes;
-  const { report_every_days: daysBefore = null, ...baseTerms } = base;
-  const reportDays = report_every_days === undefined ? daysBefore : report_every_days;
-  const terms = {
-    ...baseTerms,
+  const { consumption, features, without, ...plain } = changes;
+  const {
+    restore_grace_hours = null,
+    report_every_days = null,
+    ...plainTerms
+  } = {
+    ...base,
     ...plain,
-    // Left out if it is not set: servers of 0.1.0 refuse a license with this member.
-    ...(reportDays !== null && { report_every_days: reportDays }),
+  };
+  const terms = {
+    ...plainTerms,
+    // Left out if they are not set: older servers refuse a license with these members.
+    ...(restore_grace_hours !== null && { restore_grace_hours }),
+    ...(report_every_days !== null && { report_every_days }),
     product,
     consumption: mergeConsumption("", base.consumption, consumption),
     features: mergeFeatures(base.features, features ?? [], without ?? []),

@@ -14,6 +14,7 @@ import { DeskRefused } from "./desk-refused.ts";
 import { chooseHosts } from "./licensed-hosts.ts";
 import { describeHostDifference } from "../domain/licenses/terms-difference.ts";
 import { findSplits } from "./pair-continuity.ts";
+import { findRepeatedRestores, listGraces } from "./restore-grace.ts";
 import { readLicenseKey, type IssueOptions } from "./issue-options.ts";
 import { findRenewedLicense } from "./renewed-license.ts";
 import type { LedgerEntry, IssuedEntry } from "./ledger-entries.ts";
@@ -181,16 +182,22 @@ function checkRequest(
         : "--allow-weak-binding accepts it",
     );
   }
-  const seen = buildSeenEntry(desk, request, at);
+  const grace = listGraces(desk, request);
+  const seen = { ...buildSeenEntry(desk, request, at), ...(grace.length > 0 && { grace }) };
   const splits = findSplits(desk, request);
   const isForked = splits.length > 0 || !isContinuation(desk, request);
   const installed = findReturnedButInstalled(desk, request);
-  if (!isForked && installed.length === 0) return [seen];
+  const restored = findRepeatedRestores(desk, request);
+  if (!isForked && installed.length === 0 && restored.length === 0) return [seen];
   const { appliance, request_id } = request;
   if (options.acceptForkReason === null) {
     const removeHint = "ask the site to remove it again and create a new request; ";
     throw new DeskRefused(
-      [...(isForked ? (splits.length > 0 ? splits : [FORKED]) : []), ...installed].join("; "),
+      [
+        ...(isForked ? (splits.length > 0 ? splits : [FORKED]) : []),
+        ...installed,
+        ...restored,
+      ].join("; "),
       `${installed.length === 0 ? "" : removeHint}--accept-fork "REASON" accepts it and records the reason in the ledger`,
     );
   }

@@ -42,8 +42,18 @@ export interface SeenEntry {
   readonly totals?: readonly ConsumptionTotal[];
   /** Lineages of the restores that the request lists; absent: none. */
   readonly restores?: readonly string[];
+  /** Licenses that were restored on other hardware, with a grace period; absent: none. */
+  readonly grace?: readonly SeenGrace[];
   /** The pair that the request describes; absent: the request is for one host. */
   readonly pair?: SeenPair;
+}
+
+export interface SeenGrace {
+  readonly license_id: number;
+  readonly serial: number;
+  /** Of the restore. */
+  readonly lineage: string;
+  readonly at: string;
 }
 
 /** A pair as one of its requests described it. */

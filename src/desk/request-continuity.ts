@@ -228,9 +228,14 @@ export function describeNewRestores(desk: Desk, request: LicenseRequest): string
   const seenLineages = new Set(desk.ledger.lastSeenEntry(request.appliance)?.restores);
   return (request.restores ?? [])
     .filter(({ lineage }) => !seenLineages.has(lineage))
-    .map(({ at, seq, replaced, moved }) => {
+    .map(({ at, seq, replaced, moved, grace = [] }) => {
       if (moved === true) return `the site moved to another host on ${at}, at line ${seq}`;
       const earlier = replaced === null ? "" : `; before that it was at line ${replaced}`;
-      return `the site restored a backup of line ${seq} on ${at}${earlier}`;
+      const licenses = grace.map(({ license_id, serial }) => `${license_id}, serial ${serial}`);
+      const elsewhere =
+        licenses.length === 0
+          ? ""
+          : `, on other hardware: license ${licenses.join("; license ")}, serves there for its grace period`;
+      return `the site restored a backup of line ${seq} on ${at}${earlier}${elsewhere}`;
     });
 }

@@ -116,6 +116,8 @@ export interface License {
   readonly grant: Grant;
   /** When it was first moved to another host since it was last signed; null: it was not. */
   readonly movedAt: Instant | null;
+  /** When this serial or an older one was restored on other hardware; absent: it was not. */
+  readonly restored?: { readonly at: Instant; readonly serial: number };
   readonly counter: Counter;
   readonly pool: RegistrationPool;
   readonly features: ReadonlyMap<string, Feature>;
@@ -255,6 +257,14 @@ export interface Restore {
   readonly replaced: number | null;
   /** It was moved here from another host; absent: it was not. */
   readonly moved?: true;
+  /** The licenses that serve for a grace period after it; absent: none. */
+  readonly grace?: readonly RestoredLicense[];
+}
+
+/** A license that was restored on hardware that it is not signed for. */
+export interface RestoredLicense {
+  readonly license: number;
+  readonly serial: number;
 }
 
 /** Lines of the audit log that can no longer be read, and why. */

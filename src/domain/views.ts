@@ -1,5 +1,5 @@
 import { totalAt } from "./consumption/counters.ts";
-import { findMoveGraceEnd } from "./licenses/license-host.ts";
+import { findMoveGraceEnd, findRestoreGraceEnd } from "./licenses/license-host.ts";
 import { checkLicenseValid } from "./licenses/licenses.ts";
 import { countHolds } from "./queue/holds.ts";
 import type { RuleContext } from "./rule-context.ts";
@@ -30,6 +30,11 @@ export interface LicenseView {
    * moved.
    */
   readonly movedUntil: Instant | null;
+  /**
+   * It was restored on a machine that it is not signed for, and is valid there until then; null: it
+   * was not, or the vendor grants no such time.
+   */
+  readonly restoredUntil: Instant | null;
   readonly slotsInUse: number;
   /** Free slots that are kept for users who waited. */
   readonly holds: number;
@@ -60,6 +65,7 @@ export function viewLicense(state: State, license: License, context: RuleContext
     expired: end !== null && at >= end,
     refusal: checkLicenseValid(state, license, context)?.code ?? null,
     movedUntil: findMoveGraceEnd(state, license, context),
+    restoredUntil: findRestoreGraceEnd(state, license, context),
     slotsInUse: countSlotsInUse(pool, at),
     holds: countHolds(state, license),
     total: totalAt(counter, at),

@@ -28,7 +28,7 @@ const hardwareMismatch: FaultRow<"hardware_mismatch"> = {
             `${leader} leads now`;
     }
     if (until !== undefined) {
-      return `the license was signed for the previous host and was valid here until ${rfc3339(until)}; create a new request on this machine`;
+      return `the license was signed for another host and was valid here until ${rfc3339(until)}; create a new request on this machine`;
     }
     return appliances === undefined
       ? "the license was signed for other hardware; create a new request on this machine"

@@ -16,6 +16,7 @@ const closed = { additionalProperties: false };
 const text = Type.Union([Type.String({ minLength: 1, maxLength: 256 }), Type.Null()]);
 const hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
 const seq = Type.Integer({ minimum: 0 });
+const serial = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
 const id = Type.String({ pattern: "^[0-9a-f]{32}$" });
 
 /** What the site asks for, in its own words. Desks of 0.1.0 refuse requests with this member. */
@@ -85,7 +86,7 @@ export const LicenseRequest = Type.Object(
           license_id: seq,
           product: Type.String(),
           vendor: Type.String(),
-          serial: Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),
+          serial,
           total_consumptions: seq,
         },
         closed,
@@ -106,6 +107,10 @@ export const LicenseRequest = Type.Object(
             seq,
             replaced: Type.Union([seq, Type.Null()]),
             moved: Type.Optional(Type.Literal(true)),
+            /** Licenses for other hardware that serve for a grace period; absent: none. */
+            grace: Type.Optional(
+              Type.Array(Type.Object({ license_id: seq, serial }, closed), { minItems: 1 }),
+            ),
           },
           closed,
         ),

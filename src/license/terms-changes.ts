@@ -15,8 +15,10 @@ export interface FeatureChanges extends Partial<Omit<Feature, "floating" | "cons
 
 /** Changes to a license; terms that are absent stay unchanged or get their default. */
 export interface TermsChanges extends Partial<
-  Omit<TermsDocument, "features" | "consumption" | "report_every_days">
+  Omit<TermsDocument, "features" | "consumption" | "restore_grace_hours" | "report_every_days">
 > {
+  /** Null: the license has no grace period after a restore any more. */
+  readonly restore_grace_hours?: number | null;
   /** Null: no statements are wanted any more. */
   readonly report_every_days?: number | null;
   /** Null: consumption is no longer counted. */

@@ -114,6 +114,10 @@ const TermsFile = Type.Object(
       terms.move_grace_hours,
       "hours the license stays valid on other hardware after a move; default 72",
     ),
+    restore_grace_hours: member(
+      orNull(terms.restore_grace_hours),
+      "hours the license stays valid on other hardware after a restore; null: none",
+    ),
     report_every_days: member(
       orNull(terms.report_every_days),
       "the site is reminded to send a usage statement this often; null: never",

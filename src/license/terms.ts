@@ -56,7 +56,7 @@ export const FeatureSchema = Type.Object(
   closed,
 );
 
-/** The vendor's terms as in a document: only `report_every_days` may be left out. */
+/** The vendor's terms as in a document: only the members that are marked so may be left out. */
 export const TermsDocument = Type.Object(
   {
     product: text(256),
@@ -84,6 +84,8 @@ export const TermsDocument = Type.Object(
     borrow_hours: orNull(hours),
     early_return: trueOrFalse,
     move_grace_hours: hours,
+    /** Absent: none. Older versions refuse terms with this member. */
+    restore_grace_hours: Type.Optional(wholeNumber(1, 8_760, " of hours")),
     /** Absent: no statements are wanted. Version 0.1.0 refuses terms with this member. */
     report_every_days: Type.Optional(wholeNumber(1, 366, " of days")),
     consumption: orNull(ConsumptionSchema),
@@ -124,6 +126,9 @@ export function decodeTerms(value: unknown): Terms | null {
     earlyReturn: value.early_return,
     moveGraceHours: value.move_grace_hours,
     // Absent stays absent: every start compares the stored terms with the signed ones.
+    ...(value.restore_grace_hours !== undefined && {
+      restoreGraceHours: value.restore_grace_hours,
+    }),
     ...(value.report_every_days !== undefined && { reportEveryDays: value.report_every_days }),
     consumption: value.consumption,
     features: value.features.map(decodeFeature),

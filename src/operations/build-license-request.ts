@@ -29,7 +29,7 @@ export function buildLicenseRequest(
     created_at: rfc3339(createdAt),
     product: open.product,
     license_key: open.licenseKey,
-    // Desks of older versions refuse a request with a member that they do not know.
+    // Desks of older versions refuse a request with a member that they do not know, also below.
     ...(open.wants !== undefined && { wants: open.wants }),
     ...(open.pair !== undefined && { pair: buildRequestPair(open.pair) }),
     appliance: identity.id,
@@ -50,7 +50,14 @@ export function buildLicenseRequest(
       sum: auditSum,
     })),
     ...(restores.length > 0 && {
-      restores: restores.map(({ at: when, ...restore }) => ({ ...restore, at: rfc3339(when) })),
+      restores: restores.map(({ at: when, grace, ...restore }) => ({
+        ...restore,
+        at: rfc3339(when),
+        // Desks of older versions refuse a request with a member that they do not know.
+        ...(grace !== undefined && {
+          grace: grace.map(({ license, serial }) => ({ license_id: license, serial })),
+        }),
+      })),
     }),
     trust: trust.map(({ vendor, version }) => ({ vendor, version })),
   };

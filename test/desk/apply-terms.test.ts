@@ -142,20 +142,18 @@ test("a renewal uses the default of a term that the ledger line lacks", async ()
   expect(terms).toEqual({ ...first.terms, slots: 6 });
 });
 
-describe("report_every_days", () => {
+describe.each(["report_every_days", "restore_grace_hours"] as const)("%s", (name) => {
   test("is left out of a license unless it is set, as older servers refuse it", async () => {
     const { first } = await issueFirstLicense();
-    expect(first.terms).not.toHaveProperty("report_every_days");
+    expect(first.terms).not.toHaveProperty(name);
   });
 
   test("stays in a renewal, and null removes it", async () => {
     const { desk, renew } = await issueFirstLicense();
     const issue = (terms: object) => issueTestLicense(desk, null, { renewLicenseId: renew, terms });
-    expect((await issue({ report_every_days: 30 })).terms.report_every_days).toBe(30);
-    expect((await issue({ slots: 6 })).terms.report_every_days).toBe(30);
-    expect((await issue({ report_every_days: null })).terms).not.toHaveProperty(
-      "report_every_days",
-    );
+    expect((await issue({ [name]: 30 })).terms[name]).toBe(30);
+    expect((await issue({ slots: 6 })).terms[name]).toBe(30);
+    expect((await issue({ [name]: null })).terms).not.toHaveProperty(name);
   });
 });
 

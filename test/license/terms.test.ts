@@ -76,17 +76,20 @@ test("decodeTerms converts every field", () => {
   });
 });
 
-describe("report_every_days", () => {
+describe.each([
+  ["report_every_days", "reportEveryDays"],
+  ["restore_grace_hours", "restoreGraceHours"],
+] as const)("%s", (name, member) => {
   test("is absent in the terms if the document lacks it", () => {
-    expect(decodeTerms(full)).not.toHaveProperty("reportEveryDays");
+    expect(decodeTerms(full)).not.toHaveProperty(member);
   });
 
   test("is a member of the terms if the document has it", () => {
-    expect(decodeTerms({ ...full, report_every_days: 30 })?.reportEveryDays).toBe(30);
+    expect(decodeTerms({ ...full, [name]: 30 })?.[member]).toBe(30);
   });
 
   test("is refused as null: a document leaves it out", () => {
-    expect(isAccepted({ report_every_days: null })).toBe(false);
+    expect(isAccepted({ [name]: null })).toBe(false);
   });
 });
 
@@ -157,6 +160,7 @@ describe("the range of numbers", () => {
     ["grace_hours", 0, MAX_HOURS, (grace_hours) => isAccepted({ grace_hours })],
     ["borrow_hours", 0, MAX_HOURS, (borrow_hours) => isAccepted({ borrow_hours })],
     ["move_grace_hours", 0, MAX_HOURS, (move_grace_hours) => isAccepted({ move_grace_hours })],
+    ["restore_grace_hours", 1, 8_760, (restore_grace_hours) => isAccepted({ restore_grace_hours })],
     ["report_every_days", 1, 366, (report_every_days) => isAccepted({ report_every_days })],
     ["max", 0, MAX_COUNT, (max) => isAccepted(withConsumption({ max }))],
     ["overages", 0, MAX_COUNT, (overages) => isAccepted(withConsumption({ overages }))],

@@ -89,6 +89,7 @@ export const toTermsDocument = (source: Terms): TermsDocument => ({
   borrow_hours: source.borrowHours,
   early_return: source.earlyReturn,
   move_grace_hours: source.moveGraceHours,
+  ...(source.restoreGraceHours !== undefined && { restore_grace_hours: source.restoreGraceHours }),
   ...(source.reportEveryDays !== undefined && { report_every_days: source.reportEveryDays }),
   consumption: source.consumption && { ...source.consumption },
   features: source.features.map(({ floating, consumption, expires, ...feature }) => ({

@@ -123,6 +123,7 @@ function describePair({ host, leader, epoch, hosts }: NonNullable<StatusReply["p
 function stateOf(license: License, status: StatusReply): string {
   if (license.refusal !== null) return license.refusal;
   if (isMoved(license)) return "moved";
+  if (isRestored(license)) return "restored";
   if (isDrifted(license)) return "drifted";
   return describeEndIfSoon(license.validity_period, status) ?? "ok";
 }
@@ -136,4 +137,5 @@ function consumedText(license: License): string {
 }
 
 const isMoved = ({ moved_until }: License): boolean => moved_until !== null;
+const isRestored = ({ restored_until }: License): boolean => restored_until !== null;
 const isDrifted = ({ hardware_drift }: License): boolean => hardware_drift.length > 0;

@@ -76,6 +76,13 @@ export const TERMS = {
     "hours the license stays valid on other hardware after a move; default 72",
     "number",
   ),
+  restoreGraceHours: term(
+    "restore-grace-hours",
+    "N",
+    "hours it stays valid on other hardware after a restore; default none; lends slots twice",
+    "number",
+    true,
+  ),
   reportEveryDays: term(
     "report-every-days",
     "N",

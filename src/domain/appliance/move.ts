@@ -44,6 +44,10 @@ export const isUnusedSite = (state: State): boolean =>
   state.pair === null &&
   state.retirement === null;
 
+/** Whether a site ever had a license: else nothing of it is lost if it is replaced. */
+export const hasHadLicense = ({ licenses, tombstones }: State): boolean =>
+  licenses.size > 0 || tombstones.size > 0;
+
 /**
  * The end of the grace period on hardware the license was not signed for; null: it was not moved.
  */

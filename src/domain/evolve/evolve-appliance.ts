@@ -1,3 +1,4 @@
+import { beginRestoreGrace } from "../appliance/restore-grace.ts";
 import type { MovedAway, MovedIn, RefusalsCounted } from "../event.ts";
 import { limits } from "../limits.ts";
 import type { Restore } from "../state.ts";
@@ -14,6 +15,10 @@ export function restore(state: MutableState, newest: Restore): void {
   state.endedPair = null;
   state.restores.push(newest);
   if (state.restores.length > limits.restores) state.restores.shift();
+  for (const { license: id } of newest.grace ?? []) {
+    const license = state.licenses.get(id);
+    if (license !== undefined) license.restored = beginRestoreGrace(license, newest.at);
+  }
 }
 
 export function moveIn(state: MutableState, { restore: newest, at }: MovedIn): void {

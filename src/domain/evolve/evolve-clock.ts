@@ -79,6 +79,8 @@ export function setClockBack(state: MutableState, { from, to }: ClockSetBack): v
     moveRegistrations(license.pool, skew);
     moveCounter(license.counter, license.terms.consumption, to, firstUndone, license.id, null);
     license.movedAt = license.movedAt && moveInstant(license.movedAt);
+    const { restored } = license;
+    if (restored !== undefined) license.restored = { ...restored, at: moveInstant(restored.at) };
     for (const [code, feature] of license.features) {
       moveFeatureSlots(feature.pool, license.pool, skew);
       const { consumption } = feature.terms;

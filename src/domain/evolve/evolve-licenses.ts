@@ -115,8 +115,11 @@ export function installLicense(state: MutableState, event: LicenseInstalled): vo
     state.products.set(terms.product, [license, ...others]);
     return rebuildQueue(state, terms.product);
   }
-  // The new license is signed for the current hardware, so the grace period of the move is over.
-  if (existing.grant.hardwareId !== grant.hardwareId) existing.movedAt = null;
+  // The new license is signed for the current hardware, so the grace periods are over.
+  if (existing.grant.hardwareId !== grant.hardwareId) {
+    existing.movedAt = null;
+    delete existing.restored;
+  }
   // Renewals are found by their ends, which the timeout determines.
   if (existing.terms.timeoutMinutes !== terms.timeoutMinutes) state.slotChanges.forgetAll();
   existing.terms = terms;

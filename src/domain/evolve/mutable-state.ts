@@ -67,7 +67,9 @@ interface Collections {
 }
 
 export interface MutableLicense
-  extends Pick<License, "id" | "addedAt">, Mutable<Pick<License, "terms" | "grant" | "movedAt">> {
+  extends
+    Pick<License, "id" | "addedAt">,
+    Mutable<Pick<License, "terms" | "grant" | "movedAt" | "restored">> {
   readonly counter: MutableCounter;
   readonly pool: MutableRegistrationPool;
   readonly features: Map<string, MutableFeature>;

@@ -1,4 +1,5 @@
 import { moveGraceEnd } from "../appliance/move.ts";
+import { hostGraceEnd, isForOtherHosts, restoreGraceEnd } from "../appliance/restore-grace.ts";
 import type { Fault } from "../fault.ts";
 import { isForTwoHosts } from "../pair/requested-pair.ts";
 import type { RuleContext } from "../rule-context.ts";
@@ -19,7 +20,10 @@ export function checkLicenseHost(
   const { pair } = state;
   const isNamed = context.isSignedForThisMachine(license);
   if (isForTwoHosts(license) && (pair === null || context.hasLog !== true))
-    return isNamed && isInLeaveGrace(state, license, context) ? null : { code: "needs_pair" };
+    return (isNamed && isInLeaveGrace(state, license, context)) ||
+      isBefore(context.at, findRestoreGraceEnd(state, license, context))
+      ? null
+      : { code: "needs_pair" };
   if (isNamed) return null;
   if (pair !== null) {
     const hosts = findLicensedHosts(state, license);
@@ -27,10 +31,12 @@ export function checkLicenseHost(
     if (hosts.includes(pair.leader)) return { code: "hardware_mismatch" };
     return { code: "hardware_mismatch", pair: { leader: pair.leader, hosts } };
   }
-  const until = moveGraceEnd(license);
+  const until = hostGraceEnd(license);
   if (until === null) return { code: "hardware_mismatch" };
-  return context.at >= until ? { code: "hardware_mismatch", until } : null;
+  return isBefore(context.at, until) ? null : { code: "hardware_mismatch", until };
 }
+
+const isBefore = (at: Instant, end: Instant | null): boolean => end !== null && at < end;
 
 /**
  * A host that left its pair, because the database or the other host is lost, serves as long as one
@@ -53,6 +59,19 @@ export const findMoveGraceEnd = (
   { isSignedForThisMachine }: Pick<RuleContext, "isSignedForThisMachine">,
 ): Instant | null =>
   pair !== null || isSignedForThisMachine(license) ? null : moveGraceEnd(license);
+
+/**
+ * Until when a license that was restored here serves although it is not signed for this host alone;
+ * null: it was not restored, or has no such time. A pair has none either.
+ */
+export const findRestoreGraceEnd = (
+  { pair }: State,
+  license: License,
+  { isSignedForThisMachine }: Pick<RuleContext, "isSignedForThisMachine">,
+): Instant | null =>
+  pair === null && isForOtherHosts(license, isSignedForThisMachine)
+    ? restoreGraceEnd(license)
+    : null;
 
 /** The hosts of the pair that a license names, by their names. */
 function findLicensedHosts({ pair }: State, { grant }: License): string[] {

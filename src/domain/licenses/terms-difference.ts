@@ -147,6 +147,8 @@ const ROWS: DifferenceRows<Terms> = {
   borrowHours: compareValue("borrow hours"),
   earlyReturn: compareValue("early return"),
   moveGraceHours: compareValue("move grace hours"),
+  restoreGraceHours: (before, after) =>
+    compareValue("restore grace hours")(before ?? null, after ?? null),
   reportEveryDays: (before, after) =>
     compareValue("days between usage statements")(before ?? null, after ?? null),
   consumption: compareConsumption,

@@ -31,6 +31,11 @@ export interface Terms {
    */
   readonly moveGraceHours: number;
   /**
+   * How long the license is valid on other hardware after a backup was restored, once for each
+   * serial; absent: not at all. The old machine may still grant the same slots.
+   */
+  readonly restoreGraceHours?: number;
+  /**
    * The vendor wants a usage statement at least this often; absent: it does not. A late one is
    * reported to the operator and stops nothing.
    */

@@ -55,13 +55,14 @@ export async function statusReply(
       slowest_sync_ms: Math.round(slowestSyncMs * 10) / 10,
     },
     licenses: licenses.map(
-      ({ id, terms, grant, refusal, movedUntil, slotsInUse, holds, total }) => ({
+      ({ id, terms, grant, refusal, movedUntil, restoredUntil, slotsInUse, holds, total }) => ({
         license_id: id,
         product: terms.product,
         license_type: terms.type,
         validity_period: rfc3339OrNull(terms.validUntil),
         refusal,
         moved_until: rfc3339OrNull(movedUntil),
+        restored_until: rfc3339OrNull(restoredUntil),
         vendor: grant.vendor,
         serial: grant.serial,
         hardware_drift: [...identity.matchHardware({ grant }).missingKinds],

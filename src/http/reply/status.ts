@@ -56,6 +56,9 @@ export const StatusReply = Type.Object(
         moved_until: Type.Union([time, Type.Null()], {
           description: "A license signed for the previous host is valid here until this time.",
         }),
+        restored_until: Type.Union([time, Type.Null()], {
+          description: "A license of another machine, restored here, is valid until this time.",
+        }),
         vendor: Type.String(),
         serial: Type.Integer(),
         hardware_drift: Type.Array(Type.String(), {

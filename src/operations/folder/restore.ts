@@ -1,6 +1,12 @@
-import { isUnusedSite } from "../../domain/appliance/move.ts";
-import type { State } from "../../domain/state.ts";
+import { hasHadLicense, isUnusedSite } from "../../domain/appliance/move.ts";
+import {
+  beginRestoreGrace,
+  hostGraceEnd,
+  isForOtherHosts,
+} from "../../domain/appliance/restore-grace.ts";
+import type { License, State } from "../../domain/state.ts";
 import { latest, type Instant } from "../../domain/time.ts";
+import type { HardwareComponent } from "../../license/hardware.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { randomId } from "../../platform/crypto/random.ts";
 import { MANIFEST_FILE, type BackupManifest } from "./backup-manifest.ts";
@@ -10,6 +16,7 @@ import type { ChainHead } from "../../store/journal/journal.ts";
 import { BackupRefused, FolderRefused, PairRefused } from "../../store/folder/refusal.ts";
 import { replay } from "../../store/journal/replay.ts";
 import { applyRestore, stageRestore } from "../../store/folder/restore-steps.ts";
+import { Identity } from "../identity.ts";
 import type { VerifyReport, VerifyOptions } from "./verify.ts";
 
 export interface RestoreOptions {
@@ -26,6 +33,8 @@ export interface RestoreOptions {
   readonly beforeChange?: () => Promise<void>;
   readonly now: Instant;
   readonly uid: number;
+  /** The components of this machine; absent: no license may begin a grace period. */
+  readonly hardware?: readonly HardwareComponent[];
   readonly identity: VerifyOptions["identity"];
   readonly checkSignatures?: VerifyOptions["checkSignatures"];
 }
@@ -38,6 +47,18 @@ export interface RestoreReport {
   readonly replacedFolder: string | null;
   /** The lines that the folder had and the backup does not; null: none, or unknown. */
   readonly lostLines: number | null;
+  /** The folder had no contents of this appliance before. */
+  readonly isNewHere: boolean;
+  /** The licenses that this machine cannot serve, or only for a grace period. */
+  readonly licensesForOtherHosts: readonly LicenseForOtherHosts[];
+}
+
+interface LicenseForOtherHosts {
+  readonly license: number;
+  readonly product: string;
+  readonly serial: number;
+  /** It serves here until then; null: it does not serve here. */
+  readonly until: Instant | null;
 }
 
 /**
@@ -55,8 +76,10 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
   try {
     const existing = isEmptyFolder(disk, folder) ? null : await readExistingFolder(disk, folder);
     let isContinuation = existing === null;
+    const backedUp: State[] = [];
     const { archive, manifest, verifyReport } = await openBackup(disk, file, {
       ...checks,
+      onState: (state) => backedUp.push(state),
       onAuditedLine(seq, sum) {
         if (existing !== null && "head" in existing) {
           isContinuation ||= seq === existing.head.auditSeq && sum === existing.head.auditSum;
@@ -73,12 +96,20 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
       existing !== null &&
       "head" in existing &&
       existing.state.appliance === verifyReport.appliance;
+    const at = latest(options.now, mark);
+    const forOtherHosts = backedUp
+      .flatMap((state) => findLicensesForOtherHosts(options, state, archive))
+      .map((license) => ({ ...license, restored: beginRestoreGrace(license, at) }));
+    const grace = forOtherHosts
+      .filter(({ terms }) => terms.restoreGraceHours !== undefined)
+      .map(({ id, grant }) => ({ license: id, serial: grant.serial }));
     const restore = {
       lineage: randomId(),
-      at: latest(options.now, mark),
+      at,
       seq: head.seq,
       replaced: isSameAppliance ? existing.head.seq : null,
       ...(isMove && { moved: true as const }),
+      ...(grace.length > 0 && { grace }),
     };
     await stageRestore(disk, folder, {
       backupDisk: archive,
@@ -99,10 +130,33 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
       lineage: restore.lineage,
       replacedFolder: replaced,
       lostLines,
+      isNewHere: !isSameAppliance,
+      licensesForOtherHosts: forOtherHosts.map((license) => {
+        const { id, terms, grant } = license;
+        const until = hostGraceEnd(license);
+        const isServed = until !== null && at < until;
+        const { product } = terms;
+        return { license: id, product, serial: grant.serial, until: isServed ? until : null };
+      }),
     };
   } finally {
     lock.release();
   }
+}
+
+function findLicensesForOtherHosts(
+  { hardware, file }: RestoreOptions,
+  { appliance, licenses, kind }: State,
+  archive: Disk,
+): License[] {
+  if (hardware === undefined || kind === "demo") return [];
+  const identity = new Identity(archive, file, hardware);
+  identity.open(appliance);
+  const isSignedForThisMachine = (license: License): boolean =>
+    identity.matchHardware(license).isMatch;
+  return [...licenses.values()].filter((license) =>
+    isForOtherHosts(license, isSignedForThisMachine),
+  );
 }
 
 /**
@@ -236,6 +290,8 @@ function checkLoss(
     );
   }
   if (existing.state.appliance !== appliance) {
+    // An installation creates such a folder for its first token.
+    if (!hasHadLicense(existing.state)) return 0;
     if (acceptLoss) return null;
     throw new BackupRefused(
       `${folder} is of appliance ${existing.state.appliance}, but ${file} is of appliance ${appliance}`,

@@ -1,4 +1,4 @@
-import type { AuditGap, DataFolderKind, Retirement } from "../../domain/state.ts";
+import type { AuditGap, DataFolderKind, Retirement, State } from "../../domain/state.ts";
 import type { Pair } from "../../domain/pair/pair.ts";
 import type { Instant } from "../../domain/time.ts";
 import { messageOfError } from "../../platform/error-message.ts";
@@ -53,6 +53,8 @@ export interface VerifyOptions {
   /** Throws if the key in the folder is not this appliance's. */
   readonly identity: (disk: Disk, folder: string, appliance: string) => void;
   readonly checkSignatures?: SignatureCheck | undefined;
+  /** Called with the state that the folder leads to, after its signatures were checked. */
+  readonly onState?: (state: State) => void;
   /** Called for each line of the audit chain, in order. */
   readonly onAuditedLine?: (seq: number, sum: string) => void;
   /** Continues with a damaged audit log, and reports the damage; otherwise it is refused. */
@@ -67,8 +69,9 @@ export interface VerifyOptions {
 export async function verify(
   disk: Disk,
   folder: string,
-  { identity, checkSignatures, onAuditedLine = () => {}, allowAuditDamage = false }: VerifyOptions,
+  options: VerifyOptions,
 ): Promise<VerifyReport> {
+  const { identity, checkSignatures, onAuditedLine = () => {}, allowAuditDamage = false } = options;
   const journaledLines: [number, string][] = [];
   const replayed = await replay(disk, folder, ({ audit_seq, sum }) => {
     if (audit_seq !== undefined) journaledLines.push([audit_seq, sum]);
@@ -82,12 +85,15 @@ export async function verify(
   const { snapshot, state, head, segments, tornTail } = replayed;
   identity(disk, folder, state.appliance);
   await refuseUnsigned(disk, folder, replayed, checkSignatures);
+  options.onState?.(state);
   // The anchor is a line of the chain too, even if nothing else is left of that time.
   const { anchor } = snapshot.audit;
   if (anchor.seq > 0) onAuditedLine(anchor.seq, anchor.sum);
   const { auditGaps } = state;
-  const options = { onLine: onAuditedLine, allowDamage: allowAuditDamage };
-  const { totals, damage } = checkAuditLog(disk, folder, snapshot.audit, auditGaps, options);
+  const { totals, damage } = checkAuditLog(disk, folder, snapshot.audit, auditGaps, {
+    onLine: onAuditedLine,
+    allowDamage: allowAuditDamage,
+  });
   for (const [seq, sum] of journaledLines) onAuditedLine(seq, sum);
   const generations: number[] = [];
   for (const { number } of listGenerations(disk, folder)) {

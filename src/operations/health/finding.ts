@@ -28,6 +28,7 @@ export const SERVER_CODES = [
   "license_not_started",
   "license_expiring",
   "license_moved",
+  "license_restored",
   "license_one_host",
   "hardware_drift",
   "slots_full",

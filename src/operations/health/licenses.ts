@@ -9,7 +9,7 @@ import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 
 export interface LicenseFacts extends Pick<
   LicenseView,
-  "id" | "terms" | "refusal" | "movedUntil" | "slotsInUse" | "total"
+  "id" | "terms" | "refusal" | "movedUntil" | "restoredUntil" | "slotsInUse" | "total"
 > {
   /** Hardware components in the license that this machine no longer has. */
   readonly missingHardware: readonly string[];
@@ -46,7 +46,7 @@ function licenseFindings(
   if (license.refusal !== null) return [refusalFinding(license, license.refusal, all)];
   return [
     ...oneHostFindings(license),
-    ...movedOrDriftFindings(license, time.now),
+    ...otherHardwareFindings(license, time.now),
     ...endFindings(license, time),
     ...useFindings(license),
   ];
@@ -120,12 +120,23 @@ function refusalFinding(
   });
 }
 
-/** A moved license is signed for other hardware: that is one finding, not two. */
-function movedOrDriftFindings(
-  { terms: { product }, movedUntil, missingHardware }: LicenseFacts,
+/** A moved or restored license is signed for other hardware: that is one finding, not two. */
+function otherHardwareFindings(
+  { terms: { product }, movedUntil, restoredUntil, missingHardware }: LicenseFacts,
   now: Instant,
 ): Finding[] {
   const command = requestCommand(product);
+  // Both are possible; the license serves until the later end.
+  if (restoredUntil !== null && restoredUntil > (movedUntil ?? 0)) {
+    return [
+      createFinding("license_restored", "warning", {
+        summary: `${product} was issued for another machine and ${describeEnd(restoredUntil, now)} here, where it was restored`,
+        remedy: "Request a license for this machine, and do not run the other one any more",
+        command,
+        subject: product,
+      }),
+    ];
+  }
   if (movedUntil !== null) {
     return [
       createFinding("license_moved", "warning", {

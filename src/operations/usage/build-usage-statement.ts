@@ -47,7 +47,13 @@ export const buildUsageStatement = (
   to: dayOf(to),
   audit: { from: basis.auditFrom, to: basis.auditTo, sum: basis.auditSum },
   ...(basis.restores.length > 0 && {
-    restores: basis.restores.map(({ at, ...restore }) => ({ ...restore, at: rfc3339(at) })),
+    restores: basis.restores.map(({ lineage, at, seq, replaced, moved }) => ({
+      lineage,
+      seq,
+      replaced,
+      ...(moved !== undefined && { moved }),
+      at: rfc3339(at),
+    })),
   }),
   usage: encodeFigures(documentFigures(figures, basis.serials)),
 });

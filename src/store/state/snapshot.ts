@@ -80,6 +80,8 @@ export const Snapshot = Type.Object({
       id: Seq,
       addedAt: At,
       movedAt: MaybeAt,
+      /** Absent: it was not restored on other hardware. */
+      restored: Type.Optional(Type.Object({ at: At, serial: Seq })),
       terms: Type.Unsafe<Terms>(Type.Object({ product: Type.String(), slots: Seq })),
       grant: Type.Unsafe<Grant>(Type.Object({ vendor: Type.String(), serial: Seq })),
       counter: CounterRow,

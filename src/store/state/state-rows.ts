@@ -36,8 +36,9 @@ export function encodeSnapshot(
   };
   // Sorted by product, newest first: reading the rows in order restores that order.
   for (const license of [...state.products.values()].flat()) {
-    const { id, addedAt, movedAt, terms, grant, counter, pool, features } = license;
-    rows.licenses.push({ id, addedAt, movedAt, terms, grant, counter });
+    const { id, addedAt, movedAt, restored, terms, grant, counter, pool, features } = license;
+    const restoredRow = restored !== undefined && { restored };
+    rows.licenses.push({ id, addedAt, movedAt, ...restoredRow, terms, grant, counter });
     for (const registration of pool.inSlotOrder())
       rows.registrations.push(encodeRegistration(id, registration));
     for (const feature of features.values()) {
@@ -120,11 +121,12 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   for (const chain of snapshot.statements ?? []) state.statementChains.set(chain.vendor, chain);
   state.auditGaps = snapshot.auditGaps;
   for (const tombstone of snapshot.tombstones) state.tombstones.set(tombstone.license, tombstone);
-  for (const { id, addedAt, movedAt, terms, grant, counter } of snapshot.licenses) {
+  for (const { id, addedAt, movedAt, restored, terms, grant, counter } of snapshot.licenses) {
     const license: MutableLicense = {
       id,
       addedAt,
       movedAt,
+      ...(restored !== undefined && { restored }),
       terms,
       grant,
       counter: copyCounter(counter),

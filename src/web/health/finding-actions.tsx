@@ -31,6 +31,7 @@ const LINKS: Readonly<Record<string, (finding: Finding) => Link>> = {
   license_refused: renewal,
   license_expiring: renewal,
   license_moved: renewal,
+  license_restored: renewal,
   license_one_host: renewal,
   hardware_drift: renewal,
   consumption_over: renewal,

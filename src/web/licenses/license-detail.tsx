@@ -120,14 +120,17 @@ function originRowsOf({
   license_id,
   hardware_drift,
   moved_until,
+  restored_until,
 }: LicenseStatus): TermRows {
   const name = trustedVendors.value?.find((trusted) => trusted.vendor === vendor)?.name;
   const hardware =
-    moved_until !== null
-      ? texts.moved(formatDate(moved_until))
-      : hardware_drift.length > 0
-        ? texts.hardwareDrift(hardware_drift.join(", "))
-        : texts.hardwareSame;
+    restored_until !== null && restored_until > (moved_until ?? "")
+      ? texts.restored(formatDate(restored_until))
+      : moved_until !== null
+        ? texts.moved(formatDate(moved_until))
+        : hardware_drift.length > 0
+          ? texts.hardwareDrift(hardware_drift.join(", "))
+          : texts.hardwareSame;
   return [
     [texts.vendor, name ?? texts.unknownVendor(vendor)],
     [texts.serial, formatNumber(serial)],

@@ -32,6 +32,7 @@ export const licenses = {
   hardwareDrift: (parts: string) =>
     `${parts} changed since the license was issued: request a new license before more hardware changes`,
   moved: (until: string) => `issued for the previous host; valid here until ${until}`,
+  restored: (until: string) => `issued for another machine, restored here; valid until ${until}`,
   history: "History",
   changes: "What it changed",
   unchanged: "No term changed.",

@@ -1,8 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { checkLicenseHost, findMoveGraceEnd } from "../../../src/domain/licenses/license-host.ts";
+import {
+  checkLicenseHost,
+  findMoveGraceEnd,
+  findRestoreGraceEnd,
+} from "../../../src/domain/licenses/license-host.ts";
 import type { License, State } from "../../../src/domain/state.ts";
 import { hoursLater, licenseInstalled, MONDAY, replayEvents } from "../../support/scenario.ts";
 import { contextAt } from "../../support/rule-context.ts";
+import { later } from "../../../src/domain/time.ts";
 import { HARDWARE, HARDWARE_ID } from "../../support/new-site.ts";
 
 const OTHER_ID = "e5".repeat(32);
@@ -85,6 +90,68 @@ describe("a license of one host", () => {
     const pair = pairLedBy("beta");
     expect(checkLicenseHost(pair, moved(pair), context)?.code).toBe("hardware_mismatch");
     expect(findMoveGraceEnd(pair, moved(pair), context)).toBeNull();
+  });
+});
+
+describe("a license that was restored on other hardware", () => {
+  const restoredIn = (state: State, license = licenseIn(state)): License => ({
+    ...license,
+    terms: { ...license.terms, restoreGraceHours: 48 },
+    restored: { at: MONDAY, serial: 1 },
+  });
+  const lastHour = here(false, false, later(hoursLater(48), -1));
+  const ended = here(false, false, hoursLater(48));
+
+  test("serves until its grace period ends, which it names then", () => {
+    const license = restoredIn(ALONE);
+    expect(checkLicenseHost(ALONE, license, lastHour)).toBeNull();
+    expect(findRestoreGraceEnd(ALONE, license, lastHour)).toBe(hoursLater(48));
+    expect(checkLicenseHost(ALONE, license, ended)).toEqual({
+      code: "hardware_mismatch",
+      until: hoursLater(48),
+    });
+  });
+
+  test("does not serve if its vendor grants no such time", () => {
+    const { terms, ...license } = restoredIn(ALONE);
+    const { restoreGraceHours: _, ...others } = terms;
+    const without = { ...license, terms: others };
+    expect(checkLicenseHost(ALONE, without, here(false, false))?.code).toBe("hardware_mismatch");
+    expect(findRestoreGraceEnd(ALONE, without, here(false, false))).toBeNull();
+  });
+
+  test("has no such time on the hardware that it is signed for", () => {
+    expect(findRestoreGraceEnd(ALONE, restoredIn(ALONE), here(true, false))).toBeNull();
+  });
+
+  test("serves until the later end if it was moved, too", () => {
+    const license = { ...restoredIn(ALONE), movedAt: MONDAY };
+    expect(checkLicenseHost(ALONE, license, here(false, false, hoursLater(71)))).toBeNull();
+    const late = { ...license, restored: { at: hoursLater(60), serial: 1 } };
+    expect(checkLicenseHost(ALONE, late, here(false, false, hoursLater(107)))).toBeNull();
+    expect(checkLicenseHost(ALONE, late, here(false, false, hoursLater(108)))?.code).toBe(
+      "hardware_mismatch",
+    );
+  });
+
+  test("has no such time in a pair", () => {
+    const state = pairLedBy("beta");
+    const license = restoredIn(state);
+    expect(checkLicenseHost(state, license, here(false, true))?.code).toBe("hardware_mismatch");
+    expect(findRestoreGraceEnd(state, license, here(false, true))).toBeNull();
+  });
+
+  test.each([
+    ["one of the two hosts that it names", true],
+    ["another host", false],
+  ])("serves for that time alone on %s", (_name, isSigned) => {
+    const license = restoredIn(ALONE, forTwo(ALONE));
+    const context = here(isSigned, false, later(hoursLater(48), -1));
+    expect(checkLicenseHost(ALONE, license, context)).toBeNull();
+    expect(findRestoreGraceEnd(ALONE, license, context)).toBe(hoursLater(48));
+    expect(checkLicenseHost(ALONE, license, here(isSigned, false, hoursLater(48)))).toEqual({
+      code: "needs_pair",
+    });
   });
 });
 

@@ -100,6 +100,12 @@ describe("describeTermsDifference", () => {
       ["move grace hours 72 → 0"],
     ],
     [
+      "the grace hours for a restore",
+      {},
+      { restoreGraceHours: 48 },
+      ["restore grace hours none → 48"],
+    ],
+    [
       "the wish for statements",
       {},
       { reportEveryDays: 30 },

@@ -48,6 +48,7 @@ const license = (differing: Parameters<typeof terms>[0], other: Partial<LicenseF
   terms: terms({ product: "CAD", slots: 10, ...differing }),
   refusal: null,
   movedUntil: null,
+  restoredUntil: null,
   slotsInUse: 0,
   total: 0,
   missingHardware: [],
@@ -241,6 +242,12 @@ const CASES: readonly Case[] = [
     "warning",
     "CAD was issued for the previous host and expires in 5 days here",
     { licenses: [license({}, { movedUntil: inDays(5), missingHardware: ["mac"] })] },
+  ],
+  [
+    "license_restored",
+    "warning",
+    "CAD was issued for another machine and expires in 2 days here, where it was restored",
+    { licenses: [license({}, { restoredUntil: inDays(2), missingHardware: ["mac"] })] },
   ],
   [
     "license_one_host",

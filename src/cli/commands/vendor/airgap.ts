@@ -6,6 +6,7 @@ import {
   createPolicy,
   buildPolicyTerms,
 } from "../../../desk/airgap.ts";
+import { describeRestoreGrace } from "../../../desk/restore-grace.ts";
 import { parseCodeEnd, describeEnds } from "../../vendor/end-dates.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
@@ -42,7 +43,7 @@ export const policyCommand = defineCommand({
     checkOutputPath({ out, json }, "policy");
     const desk = await openDesk(options);
     const terms = buildPolicyTerms(desk, policyId, changes, { isReplacing });
-    const notes = describeEnds(terms);
+    const notes = [...describeEnds(terms), ...describeRestoreGrace(terms)];
     if (options.dryRun) {
       const text = JSON.stringify(terms, null, 2);
       return { notes, json: { policy_id: policyId, terms }, text };
@@ -114,7 +115,7 @@ export const confirmCommand = defineCommand({
     const { policy_id, confirmation_code } = confirmed;
     const output = { out: null, qr: options.qr };
     return {
-      notes: describeEnds(terms),
+      notes: [...describeEnds(terms), ...describeRestoreGrace(terms)],
       json: { ...confirmed, valid_until: terms.valid_until },
       text: async () => [
         `policy ${policy_id}\n`,

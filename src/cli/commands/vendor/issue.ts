@@ -3,6 +3,7 @@ import { verifyLicenseRequest } from "../../../license/request.ts";
 import { describeWants } from "../../../license/request-wants.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { Misuse } from "../../frame/options.ts";
+import { describeRestoreGrace } from "../../../desk/restore-grace.ts";
 import { describeNewRestores, findRequestWarnings } from "../../../desk/request-continuity.ts";
 import { findPairWarnings } from "../../../desk/pair-continuity.ts";
 import { describeRequestPair } from "../../../license/describe-request-pair.ts";
@@ -146,9 +147,10 @@ function describeChanges({
   const ends = describeEnds(terms);
   if (answered !== null)
     return ["this request was already answered: the same license is written again"];
-  if (before === null) return ends;
+  const notes = [...ends, ...describeRestoreGrace(terms)];
+  if (before === null) return notes;
   const what = changes.length === 0 ? "no term changes" : changes.join("; ");
-  return [`license ${license_id}: ${what}`, ...ends];
+  return [`license ${license_id}: ${what}`, ...notes];
 }
 
 /** Warns of a license that has expired when it is signed: that may be a typing error. */

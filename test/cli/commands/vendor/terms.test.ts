@@ -12,7 +12,7 @@ describe("flags for terms", () => {
       "--customer Initech --license-type subscription --trial --disabled --no-early-return " +
         "--start 2027-01-01 --valid-until 2027-12-31 --grace-hours 72 --slots 5 " +
         "--maintenance-until 2028-06-30T12:00:00+02:00 --timeout-minutes 30 --borrow-hours 24 " +
-        "--move-grace-hours 48 --report-every-days 30 --consumptions unlimited --overages 7 --negative " +
+        "--move-grace-hours 48 --restore-grace-hours 24 --report-every-days 30 --consumptions unlimited --overages 7 --negative " +
         "--period annually",
     );
     const named = ["--product-name", "CAD Pro", "--metadata", '{"tier": 2}'];
@@ -39,6 +39,7 @@ describe("flags for terms", () => {
       borrow_hours: 24,
       early_return: false,
       move_grace_hours: 48,
+      restore_grace_hours: 24,
       report_every_days: 30,
       consumption: { max: null, overages: 7, negative: true, period: "annually" },
       features: [
@@ -394,7 +395,9 @@ describe("berth vendor terms", () => {
     const desk = await VendorDesk.open();
     const fields = [
       "$schema",
-      ...Object.keys(await desk.readPolicyTerms("--report-every-days", "30")),
+      ...Object.keys(
+        await desk.readPolicyTerms("--report-every-days", "30", "--restore-grace-hours", "24"),
+      ),
     ];
     expect(Object.keys(schema.properties).toSorted()).toEqual(fields.toSorted());
     expect([schema.additionalProperties, schema.required ?? []]).toEqual([false, []]);
