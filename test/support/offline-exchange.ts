@@ -35,8 +35,12 @@ export class OfflineExchange {
   }
 
   /** Creates a data folder without any trusted vendor. */
-  async makeSite(): Promise<void> {
-    const { close } = await openSiteFolder(this.path("site"), wallClock);
+  makeSite(): Promise<void> {
+    return this.makeSiteIn(this.path("site"));
+  }
+
+  async makeSiteIn(folder: string): Promise<void> {
+    const { close } = await openSiteFolder(folder, wallClock);
     await close();
   }
 

@@ -6,7 +6,7 @@ import { becomeFolderOwner } from "../../platform/files/owner.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import type { BackupManifest } from "../../operations/folder/backup-manifest.ts";
 import { makeBackup, openBackup } from "../../operations/folder/backup.ts";
-import { restoreBackup } from "../../operations/folder/restore.ts";
+import { restoreBackup, type RestoreReport } from "../../operations/folder/restore.ts";
 import { verifyLiveFolder, type VerifyReport } from "../../operations/folder/verify.ts";
 import { findOriginalOfBackup } from "../../operations/folder/appliance-claim.ts";
 import { Failure } from "../frame/command.ts";
@@ -14,7 +14,9 @@ import { defineCommand } from "../frame/define-command.ts";
 import { findNearest } from "../../domain/text/nearest.ts";
 import { Misuse } from "../frame/options.ts";
 import { checkBackupFile, checkBackup, checkNewFile } from "../files/file-argument.ts";
-import { option } from "../frame/flags.ts";
+import { option, siteOptions } from "../frame/flags.ts";
+import { hardwareComponents } from "../serve/appliance.ts";
+import { listNewMachineSteps } from "../service/new-machine-steps.ts";
 import { folderChecks } from "../../operations/folder/folder-checks.ts";
 import { isFolder } from "../files/input-file.ts";
 import { formatCount, formatTable, printWarning } from "../frame/terminal.ts";
@@ -123,20 +125,17 @@ const restoreCommand = defineCommand({
   name: "restore",
   isCommon: true,
   summary: "replace the contents of the data folder with a backup; the server must be stopped",
-  options: {
-    data: option.data,
-    acceptLoss: option.acceptLoss,
-    config: option.config,
-    json: option.json,
-  },
+  options: { ...siteOptions, acceptLoss: option.acceptLoss, json: option.json },
   arguments: ["FILE"],
   examples: ["berth restore /media/usb/site.berth --data /srv/berth"],
-  async run({ data: folder, acceptLoss, json }, { args, sources, environment }) {
+  async run({ data: folder, identity, acceptLoss, json }, { args, sources, environment }) {
     const file = checkBackupFile(args[0], "the backup", EXAMPLE);
     const original = await findOriginalOfBackup(file, folder, environment);
     if (original !== null) warnOfCopy(original, folder, sources.data === "default");
     // Opened as root if need be; but the files in the folder must belong to the folder's owner.
     const disk = withOpenFile(file);
+    // As root if need be, too: systemd gives the service what only root may read.
+    const hardware = hardwareComponents(identity, "site");
     becomeFolderOwner(folder);
     const outcome = await restoreBackup({
       disk,
@@ -145,10 +144,22 @@ const restoreCommand = defineCommand({
       acceptLoss,
       now: wallClock(),
       uid: process.getuid?.() ?? 0,
+      hardware,
       ...folderChecks,
     });
     const { manifest, verifyReport, replacedFolder, lineage, lostLines } = outcome;
-    const changes = { replaced_folder: replacedFolder, lineage, lost_changes: lostLines };
+    const licenses = outcome.licensesForOtherHosts;
+    const changes = {
+      replaced_folder: replacedFolder,
+      lineage,
+      lost_changes: lostLines,
+      licenses_for_other_hosts: licenses.map(({ license, product, serial, until }) => ({
+        license_id: license,
+        product,
+        serial,
+        restored_until: until === null ? null : rfc3339(until),
+      })),
+    };
     return {
       json: { ok: true, path: folder, ...changes, ...verifiedFields(verifyReport, manifest) },
       text: [
@@ -156,6 +167,8 @@ const restoreCommand = defineCommand({
         `\nThe backup is restored in ${folder}.`,
         "The restore is recorded in the audit log, and the next license request reports it to the vendor.",
         ...(replacedFolder === null ? [] : [`The previous contents are in ${replacedFolder}.`]),
+        ...describeOtherHosts(licenses),
+        ...(outcome.isNewHere ? ["", ...listNewMachineSteps(folder)] : []),
       ],
       warnings: [
         ...auditDamageWarnings(folder, verifyReport),
@@ -165,6 +178,19 @@ const restoreCommand = defineCommand({
     };
   },
 });
+
+function describeOtherHosts(licenses: RestoreReport["licensesForOtherHosts"]): string[] {
+  if (licenses.length === 0) return [];
+  const lines = licenses.map(({ license, product, until }) => {
+    const end = until === null ? "grants no slots here" : `valid here until ${rfc3339(until)}`;
+    return `  ${product}: license ${license} was issued for another machine, ${end}`;
+  });
+  return [
+    "",
+    ...lines,
+    "Start the server, then request new ones: berth license request --product CODE --out FILE",
+  ];
+}
 
 /** A copy is refused if the operator did not name the folder; otherwise it is a warning. */
 function warnOfCopy(original: string, folder: string, isDefault: boolean): void {

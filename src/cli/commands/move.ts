@@ -11,6 +11,7 @@ import { backupRefusedError, checkBackupFile, checkNewFile } from "../files/file
 import { Failure } from "../frame/command.ts";
 import { confirm } from "../frame/confirm.ts";
 import { defineCommand } from "../frame/define-command.ts";
+import { describeCaToTake, listNewMachineSteps } from "../service/new-machine-steps.ts";
 import { option, siteOptions } from "../frame/flags.ts";
 import { formatCount } from "../frame/terminal.ts";
 import { folderChecks } from "../../operations/folder/folder-checks.ts";
@@ -56,9 +57,12 @@ const out = defineCommand({
       text: `${file} contains ${formatCount(licenses, "license")}, ${formatCount(registrations, "registration")}
 and the appliance's key: keep it safe, and delete it when the move is done.
 
-On the new host:  run berth move in FILE, then start the server there
-On this host:     stop the server; it refuses to start again
-To cancel:        run berth move in ${file} on this host, and nowhere else`,
+${[
+  "On the new host:  run berth move in FILE, then start the server there",
+  ...describeCaToTake(folder),
+  "On this host:     stop the server; it refuses to start again",
+  `To cancel:        run berth move in ${file} on this host, and nowhere else`,
+].join("\n")}`,
       warnings: auditDamageWarnings(file, verified),
     };
   },
@@ -76,7 +80,7 @@ const into = defineCommand({
     await refuseCopyOfBackup(file, folder, environment);
     const disk = withOpenFile(file);
     becomeFolderOwner(folder);
-    const { verifyReport, replacedFolder } = await restoreBackup({
+    const { verifyReport, replacedFolder, isNewHere } = await restoreBackup({
       disk,
       folder,
       file,
@@ -94,8 +98,7 @@ const into = defineCommand({
 
 The licenses were signed for the other host's hardware. They are valid here for the time the vendor
 grants for a move (72 hours, unless the license says otherwise). Start the server, then run
-  berth license request --product CODE --out FILE   for each product; the vendor signs them again
-Credentials, certificates and settings are not moved: run berth admin token and berth tls init.`,
+  berth license request --product CODE --out FILE   for each product; the vendor signs them again${isNewHere ? ["", ...listNewMachineSteps(folder)].join("\n") : ""}`,
       warnings: auditDamageWarnings(folder, verifyReport),
     };
   },

@@ -18,7 +18,7 @@ const PAIR = words("pair-log pair-log-password-file pair-host pair-url pair-take
 const DESK = ["dir", "passphrase-file"];
 const TERMS = words(
   "product product-name license-type customer metadata slots timeout-minutes start valid-until " +
-    "maintenance-until grace-hours borrow-hours move-grace-hours report-every-days consumptions overages period " +
+    "maintenance-until grace-hours borrow-hours move-grace-hours restore-grace-hours report-every-days consumptions overages period " +
     "trial no-trial enabled disabled early-return no-early-return negative no-negative " +
     "feature no-feature terms",
 );
@@ -42,7 +42,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "backup list": ["data", "backup-dir", "config", "json"],
   "backup now": [...SITE, "json"],
   "events test": [...SITE, "json"],
-  restore: ["data", "accept-loss", "config", "json"],
+  restore: ["data", "identity", "config", "accept-loss", "json"],
   audit: [
     ...SITE,
     ...words("limit type user product license-id since until text out local csv json"),
