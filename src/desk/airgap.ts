@@ -1,6 +1,6 @@
 import type { Instant } from "../domain/time.ts";
 import { describeDocumentFault } from "../license/document-fault.ts";
-import { canonicalizeCode, CODE_BITS, encodeCode } from "../license/code.ts";
+import { canonicalizeCode, CODE_BITS, describeCodeFault, encodeCode } from "../license/code.ts";
 import {
   signConfirmationCode,
   decodeActivationCode,
@@ -124,10 +124,8 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   }
   const activation = decodeActivationCode(options.activationCode);
   if (!activation.ok) {
-    const { fault } = activation;
-    const problem = fault.wrong === "row" ? `row ${fault.row} was misread` : "its length is wrong";
     throw new DeskRefused(
-      `this is not an activation code: ${problem}`,
+      `this is not an activation code: ${describeCodeFault(activation.fault)}`,
       "ask the site to read it out again",
     );
   }

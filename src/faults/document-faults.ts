@@ -1,3 +1,4 @@
+import { describeCodeFault } from "../license/code.ts";
 import { describeDocumentFault } from "../license/document-fault.ts";
 import { describeFrameFault } from "../license/frame-fault.ts";
 import type { FaultRows } from "./fault-row.ts";
@@ -29,12 +30,15 @@ export const DOCUMENT_FAULTS: FaultRows<DocumentCode> = {
   },
   invalid_confirmation_code: {
     status: 400,
-    message: ({ row }) =>
-      row === null
+    message: ({ problem }) =>
+      problem === null
         ? "the code does not fit this appliance, this policy and this license key; check all three"
-        : `row ${row} of the code was misread or mistyped`,
-    hint: "ask the vendor to read it out again, or start again with berth airgap request",
-    sample: { row: 2 },
+        : describeCodeFault(problem),
+    hint: ({ problem }) =>
+      problem === null
+        ? "ask the vendor to read it out again, or start again with berth airgap request"
+        : "ask the vendor to read this row again",
+    sample: { problem: { wrong: "row", row: 2 } },
   },
   outdated_confirmation_code: {
     status: 400,

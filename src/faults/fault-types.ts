@@ -1,4 +1,5 @@
 import type { Fault } from "../domain/fault.ts";
+import type { CodeFault } from "../license/code.ts";
 import type { VendorFileFault } from "../license/document-fault.ts";
 import type { FrameFault } from "../license/frame-fault.ts";
 import type { StorageFault } from "../store/journal/storage-fault.ts";
@@ -101,7 +102,8 @@ export interface TrustClosedFault {
 }
 
 export type ConfirmationCodeFault =
-  | { readonly code: "invalid_confirmation_code"; readonly row: number | null }
+  /** Null: the code is typed correctly, but it confirms something else. */
+  | { readonly code: "invalid_confirmation_code"; readonly problem: CodeFault | null }
   | { readonly code: "outdated_confirmation_code" }
   | { readonly code: "policy_mismatch" }
   | TooManyRequestsFault;

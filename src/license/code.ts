@@ -25,10 +25,19 @@ export const CODE_BITS = {
   time: 125,
 } as const;
 
+/** Rows are counted from 1. */
 export type CodeFault =
-  | { readonly wrong: "length" }
-  /** Counted from 1. */
-  | { readonly wrong: "row"; readonly row: number };
+  | { readonly wrong: "row"; readonly row: number }
+  /** All other rows are right, so that the symbols are missing or too many in this one. */
+  | ({ readonly wrong: "row length" } & RowCount)
+  /** Of the whole code; `row` is the first one that is not right. */
+  | ({ readonly wrong: "length" } & RowCount);
+
+interface RowCount {
+  readonly row: number;
+  readonly symbols: number;
+  readonly expected: number;
+}
 
 export type DecodedCode =
   | { readonly ok: true; readonly bytes: Uint8Array<ArrayBuffer> }
@@ -53,7 +62,8 @@ export const groupSymbols = (symbols: string): string => symbols.replaceAll(GROU
 export function decodeCode(code: string, bits: number): DecodedCode {
   const canonical = canonicalizeCode(code);
   const sizes = codeRowSizes(bits);
-  if (canonical.length !== sizes.reduce((sum, size) => sum + size, 0)) return wrongLength;
+  if (canonical.length !== sumOf(sizes))
+    return { ok: false, fault: findWrongLength(canonical, sizes) };
   const symbols: number[] = [];
   for (const [index, size] of sizes.entries()) {
     const start = index * (ROW + 1);
@@ -62,7 +72,56 @@ export function decodeCode(code: string, bits: number): DecodedCode {
     symbols.push(...values);
   }
   const bytes = toBytes(symbols, bits);
-  return bytes === null ? wrongLength : { ok: true, bytes };
+  // The check symbols are right, but the last symbol is none that such a code can end with.
+  if (bytes === null) return { ok: false, fault: { wrong: "row", row: sizes.length } };
+  return { ok: true, bytes };
+}
+
+const sumOf = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0);
+
+/**
+ * Finds the row with a missing or an extra symbol, or the missing row: the rows before it are right
+ * from the beginning of the code, and those after it from the end.
+ */
+function findWrongLength(code: string, sizes: readonly number[]): CodeFault {
+  const expected = sumOf(sizes);
+  const surplus = code.length - expected;
+  const isRight = (index: number, shift: number): boolean => {
+    const start = index * (ROW + 1) + shift;
+    const size = sizes[index] ?? 0;
+    const row = code.slice(Math.max(start, 0), start + size);
+    return row.length === size && readRow(row, index + 1) !== null;
+  };
+  const candidates = [...sizes.entries()]
+    .map(([index, size]) => ({ index, size, symbols: size + surplus }))
+    .filter(({ index, symbols }) =>
+      sizes.every(
+        (_, other) =>
+          symbols >= 0 && (other === index || isRight(other, other < index ? 0 : surplus)),
+      ),
+    );
+  // By chance, one of 32 wrong rows has the right check symbol: two rows may explain the length.
+  const isWrong = ({ index }: { readonly index: number }): boolean =>
+    !isRight(index, 0) && !isRight(index, surplus);
+  const found = candidates.find(isWrong) ?? candidates[0];
+  if (found !== undefined) {
+    const { index, size, symbols } = found;
+    return { wrong: "row length", row: index + 1, symbols, expected: size };
+  }
+  const row = sizes.findIndex((_, index) => !isRight(index, 0)) + 1;
+  return { wrong: "length", row, symbols: code.length, expected };
+}
+
+/** Completes a sentence such as `this is not an activation code: …`. */
+export function describeCodeFault(fault: CodeFault): string {
+  const { row } = fault;
+  if (fault.wrong === "row") return `row ${row} of the code was misread or mistyped`;
+  const { symbols, expected } = fault;
+  const count = `${symbols === 1 ? "1 symbol" : `${symbols} symbols`} instead of ${expected}`;
+  if (fault.wrong === "length") return `the code has ${count}; row ${row} is the first wrong one`;
+  return symbols === 0
+    ? `row ${row} of the code is missing`
+    : `row ${row} of the code has ${count}`;
 }
 
 /** The number of symbols in each row of a code, including the check symbol. */
@@ -115,8 +174,6 @@ export function decodeCrockford(text: string, bits: number): Uint8Array<ArrayBuf
 }
 
 const valuesOf = (text: string): number[] => Array.from(text, (char) => ALPHABET.indexOf(char));
-
-const wrongLength: DecodedCode = { ok: false, fault: { wrong: "length" } };
 
 function toSymbols(bytes: Uint8Array, bits: number): number[] {
   const symbols: number[] = [];

@@ -233,15 +233,10 @@ export class Airgap {
     return view.ok ? view.value : null;
   }
 
-  /**
-   * The fault names the row of a typing mistake. All other wrong codes get the same fault.
-   */
-  #rejectCode(fault: CodeFault | null, peer: string): Result<never, ConfirmationCodeFault> {
+  /** The fault names a typing mistake. All other wrong codes get the same fault. */
+  #rejectCode(problem: CodeFault | null, peer: string): Result<never, ConfirmationCodeFault> {
     this.#wrongCodes.add(performance.now());
     log.warn("confirmation code rejected", { peer });
-    return err({
-      code: "invalid_confirmation_code",
-      row: fault?.wrong === "row" ? fault.row : null,
-    });
+    return err({ code: "invalid_confirmation_code", problem });
   }
 }

@@ -133,7 +133,7 @@ describe(`air-gap activation by voice (${isOffline ? "without" : "with an unused
     const misheard = ["--activation-code", mishear(activationCode)];
     const refused = runBerth("vendor", "confirm", ...exchange.deskFlags, ...flags, ...misheard);
     expect([refused.code, refused.stdout]).toEqual([1, ""]);
-    expect(refused.stderr).toContain("row 2 was misread");
+    expect(refused.stderr).toContain("row 2 of the code was misread");
     const code = exchange.makeConfirmationCode(policy, activationCode);
     const mistyped = runBerth(...exchange.addCommand(policy, mishear(code)));
     expect([mistyped.code, mistyped.stdout]).toEqual([1, ""]);

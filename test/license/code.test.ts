@@ -5,6 +5,7 @@ import {
   checkCodeRows,
   CODE_BITS,
   decodeCode,
+  describeCodeFault,
   encodeCode,
   decodeCrockford,
   groupSymbols,
@@ -41,7 +42,12 @@ const sampleCodes = (bits: number): string[] =>
 
 const rowOf = (at: number): number => Math.floor(at / ROW) + 1;
 const wrongRow = (row: number) => ({ ok: false, fault: { wrong: "row", row } }) as const;
-const wrongLength = { ok: false, fault: { wrong: "length" } } as const;
+const wrongCount = (row: number, symbols: number, expected: number) =>
+  ({ ok: false, fault: { wrong: "row length", row, symbols, expected } }) as const;
+const describeFault = (code: string, bits: number): string => {
+  const decoded = decodeCode(code, bits);
+  return decoded.ok ? "right" : describeCodeFault(decoded.fault);
+};
 const replaceAt = (code: string, index: number, text: string): string =>
   code.slice(0, index) + text + code.slice(index + text.length);
 
@@ -102,16 +108,73 @@ describe.each(SIZES)("decodeCode of $bits bits", ({ bits, typed }) => {
     }
   });
 
-  test("reports the length for one symbol more or less, and for none", () => {
+  /** One of 32 wrong rows has the right check symbol by chance: then the row beside it is named. */
+  const expectMostly = (
+    cases: readonly (readonly [typed: string, row: number, surplus: number])[],
+  ): void => {
+    const sizes = codeRowSizes(bits);
+    const wrong = cases.filter(([changed, row, surplus]) => {
+      const size = sizes[row - 1] ?? 0;
+      return !Bun.deepEquals(decodeCode(changed, bits), wrongCount(row, size + surplus, size));
+    });
+    expect(wrong.length).toBeLessThan(cases.length / 16);
+  };
+
+  test("names the row with a missing symbol, and how many it has", () => {
+    const cases = sampleCodes(bits).flatMap((code) =>
+      Array.from(code).flatMap((symbol, at) => {
+        // Then it cannot be known which of two rows lacks it.
+        if (symbol === code[at - 1] || symbol === code[at + 1]) return [];
+        return [[code.slice(0, at) + code.slice(at + 1), rowOf(at), -1] as const];
+      }),
+    );
+    expectMostly(cases);
+  });
+
+  test("names the row with an extra symbol; between two rows, the first of them", () => {
+    const cases = sampleCodes(bits).flatMap((code) =>
+      Array.from(code).flatMap((symbol, before) => {
+        if (symbol === "7") return [];
+        const at = before + 1;
+        return [[`${code.slice(0, at)}7${code.slice(at)}`, rowOf(before), 1] as const];
+      }),
+    );
+    expectMostly(cases);
+  });
+
+  test("names a missing row", () => {
     for (const code of sampleCodes(bits)) {
-      expect(decodeCode(`${code}0`, bits)).toEqual(wrongLength);
-      for (let at = 0; at < typed; at += 1) {
-        expect(decodeCode(code.slice(0, at) + code.slice(at + 1), bits)).toEqual(wrongLength);
+      for (const [index, size] of codeRowSizes(bits).entries()) {
+        const missing = code.slice(0, index * ROW) + code.slice(index * ROW + size);
+        expect(decodeCode(missing, bits)).toEqual(wrongCount(index + 1, 0, size));
       }
     }
-    expect(decodeCode("", bits)).toEqual(wrongLength);
-    expect(decodeCode(" -\n", bits)).toEqual(wrongLength);
   });
+
+  test("counts all symbols if no single row explains the length", () => {
+    for (const code of ["", " -\n"]) {
+      expect(describeFault(code, bits)).toBe(
+        `the code has 0 symbols instead of ${typed}; row 1 is the first wrong one`,
+      );
+    }
+  });
+});
+
+test("describeCodeFault says what to read again", () => {
+  const rows = encodeCode(new Uint8Array(68).fill(7), 544).split("\n");
+  const [first = "", second = ""] = rows;
+  const describe = (typed: readonly string[]): string => describeFault(typed.join("\n"), 544);
+  expect(describe(rows.with(1, second.slice(1)))).toBe(
+    "row 2 of the code has 19 symbols instead of 20",
+  );
+  expect(describe(rows.with(0, `${first}0`))).toBe(
+    "row 1 of the code has 21 symbols instead of 20",
+  );
+  expect(describe(rows.toSpliced(1, 1))).toBe("row 2 of the code is missing");
+  expect(describe(rows.with(1, "").with(3, ""))).toBe(
+    "the code has 75 symbols instead of 115; row 2 is the first wrong one",
+  );
+  expect(describe(rows.with(1, first))).toBe("row 2 of the code was misread or mistyped");
 });
 
 test("decodeCode names the first of two swapped rows", () => {
@@ -227,7 +290,7 @@ describe("the padding bits of the last symbol", () => {
       bytes: bytes.slice(0, 68),
     });
     bytes[68] = 0b1000_0000;
-    expect(decodeCode(encodeCode(bytes, 545), 544)).toEqual(wrongLength);
+    expect(decodeCode(encodeCode(bytes, 545), 544)).toEqual(wrongRow(6));
     expect(decodeCrockford(encodeCrockford(bytes, 545), 544)).toBeNull();
   });
 

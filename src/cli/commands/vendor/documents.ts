@@ -1,3 +1,4 @@
+import { CODE_BITS, decodeCode, describeCodeFault } from "../../../license/code.ts";
 import { decodeTimeCode, signTimeDocument } from "../../../license/time-document.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import type { DeskRecords } from "../../../desk/desk-records.ts";
@@ -20,8 +21,11 @@ const time = defineCommand({
   options: { ...deskOptions, code: option.clockCode, out: option.out, json: option.json },
   async run({ code, out, json, ...options }) {
     const timeCode = decodeTimeCode(code ?? "");
-    if (timeCode === null)
-      throw new Failure("CODE is not a clock code", "berth clock prints one at the site");
+    if (timeCode === null) {
+      const decoded = decodeCode(code ?? "", CODE_BITS.time);
+      const problem = decoded.ok ? "" : `: ${describeCodeFault(decoded.fault)}`;
+      throw new Failure(`CODE is not a clock code${problem}`, "berth clock prints one at the site");
+    }
     checkOutputPath({ out, json }, "time");
     const { vendor, key } = await openDesk(options);
     const iat = Math.floor(wallClock() / 1_000);
