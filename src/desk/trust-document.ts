@@ -1,3 +1,4 @@
+import { INVISIBLE } from "../domain/text/invisible-characters.ts";
 import { describeDocumentFault } from "../license/document-fault.ts";
 import type { PrivateKey } from "../license/keys.ts";
 import { MAX_NAME_LENGTH, MAX_KEYS, MAX_PRODUCTS } from "../license/trust.ts";
@@ -29,6 +30,12 @@ export async function signCheckedTrustDocument(
     throw new DeskRefused(
       `a name or a product code has more than ${MAX_NAME_LENGTH} characters`,
       "choose a shorter one",
+    );
+  }
+  if (vendor.products.some((code) => INVISIBLE.test(code))) {
+    throw new DeskRefused(
+      "a product code contains a line break or another invisible character",
+      "choose a code that can be typed, such as CAD",
     );
   }
   const document = await signTrustDocument(vendor, key);

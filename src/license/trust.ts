@@ -2,6 +2,7 @@ import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { Instant } from "../domain/time.ts";
+import { INVISIBLE } from "../domain/text/invisible-characters.ts";
 import { isKeyRetired } from "../domain/licenses/trust.ts";
 import {
   readDocumentHeader,
@@ -101,6 +102,7 @@ function parseVendor(value: unknown): Vendor | null {
   const [newest] = value.keys;
   if (newest !== undefined && value.retired?.some(({ key }) => key === keyIdOf(newest)))
     return null;
+  if (value.products.some((code) => INVISIBLE.test(code))) return null;
   return value.keys.every((key) => parsePublicKey(key) !== null)
     ? { ...value, keys: value.keys.map(publicPart) }
     : null;

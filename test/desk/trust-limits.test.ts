@@ -62,6 +62,11 @@ test.each<[description: string, products: string[], message: string]>([
   ["1,001 products", makeCodes(1_001, 4), "at most 1000 products"],
   ["more product codes than 48 KiB hold", makeCodes(400, 200), "is too large"],
   ["a product code of 257 characters", makeCodes(1, 257), "256 characters"],
+  [
+    "a line feed in a product code",
+    ["CAD", "CA\nD"],
+    "a line break or another invisible character",
+  ],
 ])(
   "a desk with %s is refused, by vendor init and by adding products",
   async (_, products, message) => {

@@ -44,6 +44,13 @@ describe("a vendor that is not trusted yet", () => {
     });
   });
 
+  test("is refused with a product code that has an invisible character", async () => {
+    for (const code of ["CA\nD", "CAD\u0000", "CA\u200bD"]) {
+      const text = signAs(VENDOR_KEY, { ...vendor, version: 1, products: ["viewer", code] });
+      expect(await verifyTrustDocument(text, trustsNone)).toEqual(NOT_A_TRUST_DOCUMENT);
+    }
+  });
+
   test("must sign with its first key, whose fingerprint a person compares", async () => {
     const keys = [publicPart(VENDOR_KEY), publicPart(UNTRUSTED_KEY)];
     const text = await signTrustDocument({ ...vendor, keys }, VENDOR_KEY);
