@@ -15,8 +15,8 @@ import type { IssuedEntry, StatementEntry } from "./ledger-entries.ts";
 import {
   describeNewRestores,
   findContradictions,
-  findDateWarnings,
   findStatementChain,
+  findWrongDates,
 } from "./statement-continuity.ts";
 
 export interface ReceiveOptions {
@@ -68,7 +68,10 @@ export async function checkStatement(
   const checked = { statement, document, digest, recorded };
   if (recorded !== null)
     return { ...checked, contradictions: [], warnings: describeReplacement(desk, recorded) };
-  const contradictions = findContradictions(desk.ledger, statement);
+  const contradictions = [
+    ...findContradictions(desk.ledger, statement),
+    ...findWrongDates(statement, now),
+  ];
   if (contradictions.length > 0 && acceptForkReason === null) {
     throw new DeskRefused(
       contradictions.join("; "),
@@ -76,8 +79,7 @@ export async function checkStatement(
     );
   }
   const last = findStatementChain(desk.ledger, statement.iss).at(-1) ?? null;
-  const warnings = [...describeNewRestores(statement, last), ...findDateWarnings(statement, now)];
-  return { ...checked, contradictions, warnings };
+  return { ...checked, contradictions, warnings: describeNewRestores(statement, last) };
 }
 
 /** An accepted fork may have replaced a statement that is received again. */

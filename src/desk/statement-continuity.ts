@@ -123,8 +123,8 @@ export function describeNewRestores(
     );
 }
 
-/** Dates that a person should judge. */
-export function findDateWarnings({ iat, to }: UsageStatement, now: Instant): string[] {
+/** Days that have not come yet: once counted, the site's statements of these days contradict it. */
+export function findWrongDates({ iat, to }: UsageStatement, now: Instant): string[] {
   const isAhead = iat * 1_000 > now + DAY || Date.parse(to) > now + DAY;
   return isAhead
     ? [`the statement is dated up to ${to}, more than a day ahead of this desk's clock`]

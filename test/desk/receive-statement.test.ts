@@ -331,13 +331,15 @@ describe("a restore or move that a statement lists", () => {
     expect(await refusedUnchanged(opened, third)).toContain("it is from another copy");
   });
 
-  test("is no date that the desk trusts: a statement ahead of its clock is a warning", async () => {
+  test("of days that have not come is refused as a fork, so that the genuine one is accepted", async () => {
     const opened = await openSiteWithStatement();
-    const options = { acceptForkReason: null, now: atDay(1) };
-    const { warnings } = await checkStatement(opened.desk, opened.document, options);
-    expect(warnings).toEqual([
-      "the statement is dated up to 2026-03-05, more than a day ahead of this desk's clock",
-    ]);
+    const ahead = "the statement is dated up to 2026-03-05, more than a day ahead of this desk's";
+    const early = { acceptForkReason: null, now: atDay(1) };
+    expect(checkStatement(opened.desk, opened.document, early)).rejects.toThrow(ahead);
+    const accepted = { ...early, acceptForkReason: "the desk's clock is slow" };
+    const checked = await checkStatement(opened.desk, opened.document, accepted);
+    expect(checked.contradictions).toEqual([expect.stringContaining(ahead)]);
+    expect((await receive(opened.desk, opened.document)).n).toBe(1);
   });
 });
 
