@@ -103,7 +103,7 @@ export const deskFlags = {
     name: "accept-fork",
     type: "string",
     placeholder: "REASON",
-    help: "accept a request or a statement that does not continue the last one seen, or a request that lists a returned license",
+    help: "accept a request or a statement that does not continue the last one seen, or a request with a returned license or a second restore",
   },
   activationCode: {
     name: "activation-code",
