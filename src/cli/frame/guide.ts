@@ -1,13 +1,25 @@
-// `berth help guide`: the operating guide as plain text, for a machine that has only the executable.
+// `berth help guide`: the guides as plain text, for a machine that has only the executable.
 import { Misuse } from "./options.ts";
+import vendorText from "../../desk/README.md" with { type: "text" };
+import apiText from "../../http/README.md" with { type: "text" };
 import pairText from "../PAIR.md" with { type: "text" };
-import text from "../README.md" with { type: "text" };
+import operatingText from "../README.md" with { type: "text" };
 
-/** The whole guide; with words, the sections whose heading contains them. */
+/** Beside the operating guide: most sites have one host, and other readers have their own. */
+const GUIDES = new Map([
+  ["pair", pairText],
+  ["vendor", vendorText],
+  ["api", apiText],
+]);
+
+/** The whole guide; with words after its name, the sections whose heading contains them. */
 export function formatGuide(words: readonly string[]): string {
-  // A guide of its own: most sites have one host.
-  if (words.join(" ").toLowerCase() === "pair") return plainText(pairText);
-  const guide = plainText(text);
+  const named = GUIDES.get(words[0]?.toLowerCase() ?? "");
+  if (named !== undefined) return formatSections(plainText(named), words.slice(1));
+  return formatSections(plainText(operatingText), words);
+}
+
+function formatSections(guide: string, words: readonly string[]): string {
   if (words.length === 0) return guide;
   const topic = words.join(" ").toLowerCase();
   // Before the first section stand the title and, with its own heading, the table of contents.
@@ -16,7 +28,7 @@ export function formatGuide(words: readonly string[]): string {
   if (chosen.length > 0) return chosen.map((section) => section.trimEnd()).join("\n\n");
   throw new Misuse(
     `no section of the guide is called "${words.join(" ")}"`,
-    `one of: ${sections.map(headingOf).join("; ")}`,
+    `one of: ${sections.map(headingOf).join("; ")}; other guides: ${[...GUIDES.keys()].join(", ")}`,
   );
 }
 
@@ -34,9 +46,27 @@ function plainText(markdown: string): string {
         return [];
       }
       if (isCode) return [`    ${line}`.trimEnd()];
-      return line.startsWith("|") ? [plainRow(line)] : [withoutLinks(line)];
+      return line.startsWith("|") ? [plainRow(line)] : wrapLine(withoutLinks(line));
     })
     .join("\n");
+}
+
+const COLUMNS = 100;
+const LIST_ITEM = /^\s*(?:[-*] |\d+\. )?/;
+
+/** Continues an item of a list under its text. */
+function wrapLine(line: string): string[] {
+  const indent = " ".repeat(LIST_ITEM.exec(line)?.[0].length ?? 0);
+  const lines: string[] = [];
+  let rest = line;
+  while (rest.length > COLUMNS) {
+    const end = rest.lastIndexOf(" ", COLUMNS);
+    // A word that does not fit on a line of its own.
+    if (end <= indent.length) break;
+    lines.push(rest.slice(0, end));
+    rest = `${indent}${rest.slice(end + 1)}`;
+  }
+  return [...lines, rest];
 }
 
 const withoutLinks = (line: string): string => line.replaceAll(/\[([^[\]]+)\]\([^()]+\)/g, "$1");

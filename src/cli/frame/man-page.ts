@@ -47,7 +47,8 @@ the service's data
 the service's settings
 .SH SEE ALSO
 \\fBberth help guide\\fR prints the operating guide: routine tasks, the data folder,
-troubleshooting.
+troubleshooting. \\fBberth help guide vendor\\fR, \\fBapi\\fR and \\fBpair\\fR print the guides for
+vendors, for developers of applications and for two hosts.
 `;
 }
 

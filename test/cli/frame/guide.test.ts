@@ -19,6 +19,25 @@ describe("berth help guide", () => {
     },
   );
 
+  test.each([
+    ["vendor's guide", "vendor", "src/desk/README.md"],
+    ["guide of the API", "api", "src/http/README.md"],
+  ])("prints every section of the %s, with its text wrapped at 100 columns", async (...row) => {
+    const [, word, path] = row;
+    const guide = await runOrThrow(["help", "guide", word]);
+    expect(headingsIn(guide)).toEqual(headingsIn(readDocument(path)));
+    const texts = guide.split("\n").filter((line) => !/^\|| {4}/.test(line));
+    expect(texts.filter((line) => line.length > 100)).toEqual([]);
+    const words = (text: string): string =>
+      text.replaceAll(/\[([^[\]]+)\]\([^()]+\)|^\s*```.*$/gm, "$1").replaceAll(/[\s-]+/g, " ");
+    expect(words(guide).trim()).toBe(words(readDocument(path)).trim());
+  });
+
+  test("prints sections of the guide that the first word names", async () => {
+    const sections = await runOrThrow(["help", "guide", "vendor", "renew"]);
+    expect(headingsIn(sections)).toEqual(["Renew a license"]);
+  });
+
   test("prints only the sections whose heading contains the given words", async () => {
     const sections = await runOrThrow(["help", "guide", "troubleshooting"]);
     expect(headingsIn(sections)).toEqual([
