@@ -85,8 +85,14 @@ const remove = defineCommand({
       throw new Misuse("ID is required", "berth license list shows what is installed");
     }
     checkOutputPath(options, "receipt");
-    const question = `license ${license_id} will be returned permanently and its slots will be released; continue?`;
-    await confirm(options, question);
+    const installed = await withAdminClient(options, context, ({ admin }) =>
+      unwrapReply(admin.licenses.get()),
+    );
+    // Without such a license nothing is lost: it is refused, or its receipt is written again.
+    if (installed.some(({ id }) => String(id) === license_id)) {
+      const question = `license ${license_id} will be returned permanently and its slots will be released; continue?`;
+      await confirm(options, question);
+    }
     const { out, withBorrows } = options;
     const reply = await withAdminClient(options, context, ({ admin }) =>
       unwrapReply(admin.licenses.remove.post({ license_id, with_borrows: String(withBorrows) })),

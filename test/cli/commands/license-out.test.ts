@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { runBerth, runOrThrow, runJsonOrThrow } from "../../support/run-berth.ts";
+import { runBerth, runOrThrow, runJsonOrThrow, runWithAnswers } from "../../support/run-berth.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
@@ -42,6 +42,14 @@ test.each(UNWRITABLE_PATHS)(
     expect(existsSync(join(root, "missing"))).toBe(false);
   },
 );
+
+test("license remove says that there is no such license, instead of asking first", async () => {
+  const folder = join(tempFolder(), "data");
+  await makeLicensedSite(folder, { product: "cad" });
+  const words = ["license", "remove", "999", "--data", folder];
+  const { code, text } = await runWithAnswers(words, []);
+  expect([code, text]).toEqual([1, expect.stringContaining("(license_not_found)")]);
+});
 
 test("license request and license remove never overwrite a document of another kind", async () => {
   const [folder, root] = [join(tempFolder(), "data"), tempFolder()];
