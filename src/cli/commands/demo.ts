@@ -221,7 +221,7 @@ function curlLines(
       }),
     },
     {
-      description: "add an air-gapped license",
+      description: "add an air-gapped license: a second one of DEMO, with 5 slots of its own",
       command: curl("airgap/license", `@'${airgapBody.replaceAll("'", `'\\''`)}'`),
     },
     {

@@ -79,6 +79,9 @@ describe("the curl lines of the banner", () => {
     // The second round counts on the license that was installed during the first.
     const counted = { total_consumptions: 1, max_consumptions: 100 };
     expect(licenses).toMatchObject([counted, counted]);
+    // Replies describe one license, so the banner says that there are two.
+    expect(licenses.map(({ floating_users }) => floating_users)).toEqual([5, 5]);
+    expect(demo.banner).toContain("a second one of DEMO, with 5 slots of its own");
   });
 
   test("run unchanged in a shell", async () => {
