@@ -18,6 +18,7 @@ const show = defineCommand({
   isCommon: true,
   summary: "show the effective settings and the source of each",
   options: { ...settings, config: option.config, json: option.json },
+  hasSettingsOf: "serve",
   examples: ["berth config", `berth config --config ${SERVICE_SETTINGS} --json`],
   async run({ config: _config, json: _json, ...values }, { setOptions, environment }) {
     const edited = await readEdited(values.data);

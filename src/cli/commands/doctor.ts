@@ -12,6 +12,7 @@ export const doctorCommand = defineCommand({
   isCommon: true,
   summary: "check the installation for problems and say how to fix them",
   options: { ...settings, config: option.config, json: option.json },
+  hasSettingsOf: "serve",
   examples: ["berth doctor", "berth doctor --data /srv/berth --json"],
   canRunWithInvalidSettings: true,
   async run({ config, ...settings }, context) {

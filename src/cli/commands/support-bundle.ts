@@ -13,6 +13,7 @@ export const supportBundleCommand = defineCommand({
   summary:
     "collect diagnostic data without names, addresses and secrets; lists the files before writing",
   options: { ...settings, config: option.config, yes: option.yes, json: option.json },
+  hasSettingsOf: "serve",
   arguments: ["FILE"],
   canRunWithInvalidSettings: true,
   examples: ["berth support-bundle /media/usb/berth-support.tar"],

@@ -20,6 +20,8 @@ export interface Command {
    * program, so errors are never printed there, and this is the exit code of a misuse.
    */
   readonly wrapsProgram?: { readonly misuseExitCode: number };
+  /** Its settings are those of this command, whose help describes them. */
+  readonly hasSettingsOf?: "serve";
   /** The command also runs with an invalid settings file, and reports what is wrong with it. */
   readonly canRunWithInvalidSettings?: boolean;
   /**

@@ -25,9 +25,9 @@ examples:
   berth release --product CAD --user ada
 
 berth help COMMAND shows the flags of a command, berth help GROUP lists a group,
-berth help --all lists all commands; berth help guide is the operating guide.
-Exit codes: 0 done, 1 refused or failed, 2 misuse, 78 the data folder needs an
-operator.`;
+berth help --all lists all commands. berth help guide is the operating guide;
+berth help guide vendor, api or pair: for vendors, developers, two hosts.
+Exit codes: 0 done, 1 refused or failed, 2 misuse, 78 an operator is needed.`;
 }
 
 export const formatAllCommands = (groups: readonly CommandGroup[]): string =>
@@ -47,18 +47,48 @@ export function formatCommandHelp(command: Command): string {
   const { name, summary, options, examples = [], valueList } = command;
   const args = (command.arguments ?? []).map((name) => ` ${name}`).join("");
   const flags = options.length > 0 ? " [FLAGS]" : "";
-  const rows = options.map((option) => [`  ${formatFlag(option)}`, describeOption(option)]);
+  const shown =
+    command.hasSettingsOf === undefined
+      ? options
+      : options.filter(({ isSetting, name: flag }) => isSetting !== true || flag === "data");
   const exampleLines = examples.map((example) => `\n  ${example}`).join("");
   return [
     `berth ${name}: ${summary}`,
     `usage: berth ${name}${command.wrapsProgram === undefined ? args + flags : flags + args}`,
-    ...(rows.length > 0 ? [formatTable(rows)] : []),
+    ...(shown.length > 0 ? [shown.map(formatOptionHelp).join("\n")] : []),
+    ...(shown.length < options.length
+      ? [
+          `It accepts the settings of the server, too: berth help ${command.hasSettingsOf} lists them.`,
+        ]
+      : []),
     ...(valueList === undefined ? [] : [`${valueList.title}:\n${wrapList(valueList.values)}`]),
     ...(exampleLines === "" ? [] : [`examples:${exampleLines}`]),
   ].join("\n\n");
 }
 
 const WIDTH = 78;
+/** Where the description of a flag begins. */
+const FLAG_WIDTH = 27;
+
+/** A long flag has its first line for itself. */
+function formatOptionHelp(option: Option): string {
+  const flag = `  ${formatFlag(option)}`;
+  const [first = "", ...rest] = wrapWords(describeOption(option), WIDTH - FLAG_WIDTH);
+  const indented = rest.map((line) => `\n${" ".repeat(FLAG_WIDTH)}${line}`).join("");
+  return flag.length < FLAG_WIDTH - 1
+    ? `${flag.padEnd(FLAG_WIDTH)}${first}${indented}`
+    : `${flag}\n${" ".repeat(FLAG_WIDTH)}${first}${indented}`;
+}
+
+function wrapWords(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (lines.length === 0 || longer.length > width) lines.push(word);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines;
+}
 
 /** Joins the words with commas and wraps the lines to fit a terminal. */
 function wrapList(words: readonly string[]): string {

@@ -272,13 +272,25 @@ describe("berth help", () => {
   });
 });
 
+/** These accept every setting of the server, and refer to it. */
+const SETTINGS_ELSEWHERE = new Set(["config", "doctor", "support-bundle"]);
+
 test.each(COMMANDS)(
   "berth %s --help lists every flag with its environment variable",
   async (name) => {
     const text = await runOrThrow([...name.split(" "), "--help"]);
     expect(text).toContain(`usage: berth ${name}`);
-    const flags = [...text.matchAll(/^ {2}(?:-\w, )?--(\S+)( .*)$/gm)];
-    expect(flags.map(([, flag = ""]) => flag)).toEqual([...(FLAGS[name] ?? [])]);
+    expect(
+      text.split("\n").filter((line) => line.length > 80 && !/^(berth|  berth)/.test(line)),
+    ).toEqual([]);
+    const oneLineEach = text.replaceAll(/\n {27}/g, " ");
+    const flags = [...oneLineEach.matchAll(/^ {2}(?:-\w, )?--(\S+)( .*)$/gm)];
+    const hasSettings = SETTINGS_ELSEWHERE.has(name);
+    const listed = (FLAGS[name] ?? []).filter(
+      (flag) => !hasSettings || flag === "data" || !SETTINGS.includes(flag),
+    );
+    expect(flags.map(([, flag = ""]) => flag)).toEqual(listed);
+    expect(text.includes("berth help serve lists them")).toBe(hasSettings);
     for (const [, flag = "", about = ""] of flags) {
       expect(about).toContain(`(BERTH_${flag.replaceAll("-", "_").toUpperCase()}`);
     }
