@@ -41,7 +41,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "an exception in a step ends the loop",
     in: "Leadership.#exclusively",
-    find: "this.#problem.note(error)",
+    find: "this.#problem.note(error, this.#reports.standbyProblem)",
     replace: "new Promise<void>(() => void error)",
   },
   {
