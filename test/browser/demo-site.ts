@@ -106,7 +106,6 @@ export class DemoSite {
 
 /** Events that the server writes when their time has come: a slow machine finds them anywhere. */
 const WRITTEN_WITHOUT_REQUEST = new Set([
-  "ClockMarked",
   "EpisodeEnded",
   "EpisodesObserved",
   "FeatureExpired",
