@@ -67,8 +67,10 @@ function newestSource(): number {
   return Math.max(...sources.map((path) => statSync(path).mtimeMs));
 }
 
-/** Sources in a test start checkpoints and other child processes with the executable. */
-Object.defineProperty(globalThis, "BERTH_PROGRAM", { get: buildBinary, configurable: true });
+/** From now on, sources in this test process start checkpoints and other children with the executable. */
+export function startChildrenWithExecutable(): void {
+  Object.defineProperty(globalThis, "BERTH_PROGRAM", { get: buildBinary, configurable: true });
+}
 
 export interface ServerProcess {
   readonly url: string;

@@ -1,5 +1,4 @@
 // The maintenance of a running server: verify, backup and so on in processes of the executable.
-import "./binary.ts";
 import { instant } from "../../src/domain/time.ts";
 import { defaultValues } from "../../src/cli/frame/define-command.ts";
 import { createRunningServer } from "../../src/cli/maintenance/running-server.ts";
@@ -8,6 +7,9 @@ import { settings } from "../../src/cli/serve/settings.ts";
 import type { RunningServer } from "../../src/http/running-server.ts";
 import type { ChannelTest } from "../../src/operations/notifications/notifier.ts";
 import type { ApplianceOperations } from "../../src/operations/wire.ts";
+import { startChildrenWithExecutable } from "./binary.ts";
+
+startChildrenWithExecutable();
 
 const EVENT_TEST: ChannelTest = {
   setting: "on_event",

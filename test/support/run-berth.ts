@@ -7,7 +7,9 @@ import { join } from "node:path";
 import { run } from "../../src/cli/frame/cli.ts";
 import type { Terminal } from "../../src/cli/frame/process-terminal.ts";
 import { withTerminal } from "../../src/cli/frame/terminal.ts";
-import { buildBinary } from "./binary.ts";
+import { buildBinary, startChildrenWithExecutable } from "./binary.ts";
+
+startChildrenWithExecutable();
 
 export interface CommandResult {
   readonly code: number;
