@@ -16,6 +16,7 @@ await runSuites({
     "shared-files",
     "database-loss",
     "database-refusal",
+    "guide",
     "partition",
     "membership",
     "database-standby",

@@ -13,5 +13,8 @@ if the database is lost, on the host that goes on alone, with both hosts stopped
   berth pair leave --without-database
   changes that only the database had are lost; keep the other host stopped
 
-to replace a host: make the request on the new machine, with the same --pair-host
+to replace a host:
+  steps 2 to 4 on the new machine, with the same --pair-host, while the other host leads
+  then new licenses: berth license request --hosts 2 on the host that leads
+
 to restore a backup: end the pair first, restore, and form the pair again`;
