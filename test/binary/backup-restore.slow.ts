@@ -221,6 +221,7 @@ describe("berth restore", () => {
       checkpoint_generations: [],
       lineage: expect.stringMatching(/^[0-9a-f]{32}$/),
       lost_changes: 2,
+      licenses_for_other_hosts: [],
     });
     expect(dirname(replaced)).toBe(folder);
     expect(basename(replaced)).toMatch(REPLACED_FOLDER);
