@@ -1,6 +1,6 @@
 // A database that answers, and that accepts no new line: the disk of its log is full.
 import { beforeAll, describe, expect } from "bun:test";
-import { chmodSync, chownSync } from "node:fs";
+import { chmodSync, chownSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { PairReply } from "../../src/http/reply/pair.ts";
 import type { DoctorReply } from "../../src/http/running-server.ts";
@@ -14,6 +14,8 @@ import { runSql } from "./test-databases.ts";
 
 const TAKEOVER_SECONDS = 4;
 const NOBODY = 65_534;
+/** The mode bits that let any user open what is in a folder, by its name. */
+const SEARCH_BY_ALL = 0o011;
 /** As PostgreSQL says it. */
 const NO_SPACE = "No space left on device";
 
@@ -22,8 +24,8 @@ const testIfMounted = testUnless(typeof disk === "string" ? disk : null);
 
 /** The lines of the log are on the small disk, and all else is not: the database goes on. */
 async function moveLog(cluster: PostgresCluster, { folder }: SmallDisk): Promise<void> {
-  chmodSync(dirname(folder), 0o711);
-  chmodSync(dirname(dirname(folder)), 0o711);
+  for (const parent of [dirname(folder), dirname(dirname(folder))])
+    chmodSync(parent, statSync(parent).mode | SEARCH_BY_ALL);
   chownSync(folder, NOBODY, NOBODY);
   await runSql(cluster, `CREATE TABLESPACE small LOCATION '${folder}'`);
   await runSql(cluster, "ALTER TABLE berth.journal SET TABLESPACE small");
