@@ -51,8 +51,9 @@ describe("a host of a pair", () => {
   });
 
   test("names the leader that it knows", async () => {
-    const { site, hosts } = await openLeader();
-    await hosts.alpha.leadership.stop();
+    const { site, hosts, endTerm } = await openLeader();
+    endTerm();
+    hosts.log.now += 10_000;
     await hosts.beta.leadership.step();
     hosts.log.leader = { ...hosts.log.leader, url: "https://beta.example" };
     await hosts.alpha.leadership.step();
