@@ -68,7 +68,7 @@ export interface SharedLog {
   readonly append: (epoch: number, batch: LineBatch) => Promise<boolean>;
   /**
    * The log lacks lines of this host: the next connection may be to a database server of which the
-   * one in use took the place, unless a host leads by the one in use.
+   * one in use took the place, unless another host leads by the one in use.
    */
   readonly acceptEarlierServer: () => void;
 }

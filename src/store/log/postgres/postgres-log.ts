@@ -99,8 +99,8 @@ export class PostgresLog implements HostLog {
   readonly #timelines = { newest: 0 };
   /** The last line that this process appended. */
   #lastAppended = 0;
-  /** Whether a host led when that was read last. */
-  #isLed = false;
+  /** Whether another host led when that was read last. */
+  #isLedByOther = false;
 
   constructor(id: string, givenOptions: PostgresLogOptions) {
     const options = { ...givenOptions, timelines: this.#timelines };
@@ -136,7 +136,7 @@ export class PostgresLog implements HostLog {
   async readLeader(): Promise<LogLeader> {
     const [row] = await this.#reader.run(READ_LEADER);
     const leader = this.#toLeader(row);
-    this.#isLed = leader.remainingMs > 0;
+    this.#isLedByOther = leader.remainingMs > 0 && !leader.isOwn;
     return leader;
   }
 
@@ -159,7 +159,7 @@ export class PostgresLog implements HostLog {
   }
 
   acceptEarlierServer(): void {
-    if (!this.#isLed) this.#timelines.newest = 0;
+    if (!this.#isLedByOther) this.#timelines.newest = 0;
   }
 
   reportHost(report: HostReport): Promise<void> {
