@@ -1,5 +1,5 @@
-// Connections of the TLS listener that were opened before its certificate or its client CA was
-// replaced.
+// Connections of the TLS listener: those that were opened before its certificate or its client CA
+// was replaced, and those whose client certificate expires meanwhile.
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 import type { AccessPolicy } from "../../src/http/server.ts";
@@ -47,11 +47,11 @@ function clientOptions(ca: SiteAuthority, clientCa: SiteAuthority, endsAt: numbe
 const HOUR = 60 * 60_000;
 
 /** A listener of a site whose two slots are taken. */
-async function startServer(certificate: Certificate) {
+async function startServer(certificate: Certificate, maxConnectionMs?: number) {
   const site = await openAppliance();
   for (const user of ["ada", "ben"]) expectOk(await site.register({ user }));
   const options = { services: site.services, host: "127.0.0.1", port: 0, policy: POLICY };
-  const listener = listenTls(options, certificate);
+  const listener = listenTls(options, certificate, maxConnectionMs);
   onTestFinished(() => listener.stop());
   return { site, listener, port: Number(new URL(listener.address).port) };
 }
@@ -156,4 +156,70 @@ describe("a connection that was opened before the certificate was replaced", () 
     expect(client.received).toContain('"code":"floating_not_available"');
     expect(client.received).toMatch(CLOSING);
   });
+});
+
+describe("a client certificate that has expired", () => {
+  test("admits no request after the longest time of a connection", async () => {
+    const [ca, clientCa] = [createCa(), createCa()];
+    const { port } = await startServer(createServerCertificate(ca, clientCa), 4_000);
+    const endsAt = Date.now() + 3_000;
+    const options = { port, ...clientOptions(ca, clientCa, endsAt) };
+    const client = new TlsClient(options);
+    expect(await client.get(HEALTH)).not.toMatch(CLOSING);
+    let lastReply: string | null = null;
+    await waitUntil(async () => {
+      lastReply = (await client.get(HEALTH)) ?? lastReply;
+      return client.isClosed;
+    }, "the end of a connection in use");
+    expect(lastReply).toStartWith("HTTP/1.1 200");
+    expect(lastReply).toMatch(CLOSING);
+    expect(Date.now()).toBeGreaterThan(endsAt);
+    expect(await new TlsClient(options).get(HEALTH)).toBeNull();
+  });
+
+  test("keeps no status stream open", async () => {
+    const [ca, clientCa] = [createCa(), createCa()];
+    const { port } = await startServer(createServerCertificate(ca, clientCa), 2_000);
+    const options = clientOptions(ca, clientCa, Date.now() + HOUR);
+    const client = new TlsClient({ port, ...options });
+    expect(await client.get("/api/admin/v1/stream")).toStartWith("HTTP/1.1 200");
+    await waitUntil(() => client.isClosed, "the end of the stream");
+    expect(client.received).toEndWith("\r\n0\r\n\r\n");
+  });
+});
+
+describe.each(["TLSv1.2", "TLSv1.3"] as const)("a session of %s", (version) => {
+  /** Whether a second connection could continue the session of the first one. */
+  async function isContinued(options: ConnectionOptions): Promise<boolean> {
+    const versions = { ...options, minVersion: version, maxVersion: version };
+    const first = new TlsClient(versions);
+    expect(await first.get(HEALTH)).toStartWith("HTTP/1.1 200");
+    const session = first.session ?? first.socket.getSession() ?? Buffer.alloc(0);
+    const second = new TlsClient({ ...versions, session });
+    expect(await second.get(HEALTH)).toStartWith("HTTP/1.1 200");
+    return second.socket.isSessionReused();
+  }
+
+  test("is continued by a server without a client CA", async () => {
+    const ca = createCa();
+    const { port } = await startServer(createServerCertificate(ca));
+    expect(await isContinued({ port, ca: ca.root })).toBe(true);
+  });
+
+  test("is not continued by a server that checks client certificates", async () => {
+    const [ca, clientCa] = [createCa(), createCa()];
+    const { port } = await startServer(createServerCertificate(ca, clientCa));
+    const options = clientOptions(ca, clientCa, Date.now() + HOUR);
+    expect(await isContinued({ port, ...options })).toBe(false);
+  });
+});
+
+test("a server without a client CA keeps a connection for any time", async () => {
+  const ca = createCa();
+  const { port } = await startServer(createServerCertificate(ca), 1);
+  const client = new TlsClient({ port, ca: ca.root });
+  for (let count = 0; count < 5; count += 1) {
+    await Bun.sleep(2);
+    expect(await client.get(HEALTH)).not.toMatch(CLOSING);
+  }
 });

@@ -21,7 +21,9 @@ export const stream = ({ streams, gate, ...services }: RouteDeps) => {
         { gate, isStillAdmitted: isViewerAdmitted, status },
         await status(),
       );
-      return new Response(lines, { headers: { "content-type": "application/x-ndjson" } });
+      // The next stream opens a new connection: an expired client certificate is refused there.
+      const headers = { "content-type": "application/x-ndjson", connection: "close" };
+      return new Response(lines, { headers });
     },
     describeRoute({
       plane: "admin",
@@ -31,7 +33,8 @@ export const stream = ({ streams, gate, ...services }: RouteDeps) => {
         "Sends one line of JSON immediately, and one after each change; changes of the time and " +
         "those by heartbeats are not sent. An empty line at least every five seconds shows that " +
         "the connection works. The stream ends when its credential expires or is revoked, when " +
-        "the server stops, or when it no longer leads its pair; open it again to continue.",
+        "the server stops, or when it no longer leads its pair; where client certificates are " +
+        "required, within five minutes. Open it again to continue.",
       streamLine: Type.Object({ status: StatusReply }, { title: "StatusLine" }),
       refusals: [{ code: "too_many_requests", busy: "streams" }],
     }),
