@@ -56,9 +56,9 @@ test("the peer of a registration is the address of the connection", async () => 
   expect(registration?.peer).toBe("127.0.0.1");
 });
 
-test("a peer outside the client networks is refused", async () => {
+test("an application outside the client networks is refused", async () => {
   const { server } = await startServer(["10.0.0.0/8"]);
-  const response = await fetch(`${server.address}/api/v4/health`);
+  const response = await fetch(`${server.address}/api/v4/license`);
   expect(response.status).toBe(403);
   expect(await response.json()).toMatchObject({ code: "forbidden" });
 });
