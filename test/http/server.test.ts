@@ -222,3 +222,20 @@ describe("the local socket", () => {
     expect((await fetch("http://berth/api/v4/health", { unix })).status).toBe(200);
   });
 });
+
+describe("requests that are sent before the reply to the one before them", () => {
+  const count =
+    "POST /api/v4/add_consumption HTTP/1.1\r\nHost: localhost\r\n" +
+    "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+
+  test.each([
+    ["another request", count],
+    ["a line break", "\r\n"],
+    ["bytes that are not HTTP", "\u0000\u0001 x\r\n\r\n"],
+  ])("change nothing, since the connection ends without a reply: %s", async (_name, rest) => {
+    const { site, port } = await startServer();
+    const reply = await sendRaw(port, count + rest);
+    expect(reply.replace("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", "")).toBe("");
+    expect(expectOk(await site.addConsumption({})).total_consumptions).toBe(1);
+  });
+});

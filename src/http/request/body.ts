@@ -22,19 +22,25 @@ interface BodyRules {
   readonly large?: boolean;
   /** Another limit, for a body that contains a longer text. */
   readonly maxBytes?: number;
+  /** Repeating the request changes nothing more, and it must take no longer than necessary. */
+  readonly isHeartbeat?: boolean;
 }
 
 /** The options of a POST route with a JSON body. */
 export function jsonBody<S extends TObject>(schema: S, rules: BodyRules = {}) {
-  const { emptyAllowed = false, large = false, maxBytes } = rules;
+  const { emptyAllowed = false, large = false, maxBytes, isHeartbeat = false } = rules;
   const bodyFields = listFields(schema);
   const limit = maxBytes ?? (large ? MAX_UPLOAD_BYTES : MAX_BODY_BYTES);
   // The OpenAPI document, which is built from the schema, needs the rule too.
-  return routeBody({ ...schema, emptyAllowed }, limit, (bytes, request, replyHeaders) => {
-    if (bytes.length === 0 && emptyAllowed) return {};
-    if (!isJson(request.headers)) refuse({ code: "unsupported_media_type" });
-    return matchFields(bodyFields, parseJsonObject(bytes), replyHeaders);
-  });
+  return routeBody(
+    { ...schema, emptyAllowed },
+    { limit, isHeartbeat },
+    (bytes, request, replyHeaders) => {
+      if (bytes.length === 0 && emptyAllowed) return {};
+      if (!isJson(request.headers)) refuse({ code: "unsupported_media_type" });
+      return matchFields(bodyFields, parseJsonObject(bytes), replyHeaders);
+    },
+  );
 }
 
 /** A document from the vendor, in any of the accepted media types. */
@@ -51,7 +57,7 @@ const UPLOAD_FIELDS = listFields(UploadBody);
 
 /** Accepts a file of a form, plain text, or JSON. The content is checked by the operation. */
 export const uploadBody = () =>
-  routeBody(UploadBody, MAX_UPLOAD_BYTES, async (bytes, request, replyHeaders) => {
+  routeBody(UploadBody, { limit: MAX_UPLOAD_BYTES }, async (bytes, request, replyHeaders) => {
     const declared = request.headers.get("content-type") ?? "";
     const type = declared.toLowerCase();
     if (type.startsWith("text/plain")) return { license: utf8Text(bytes) };
@@ -77,7 +83,7 @@ interface BodyContext {
  */
 function routeBody<S extends TObject>(
   schema: S,
-  limit: number,
+  { limit, isHeartbeat = false }: { readonly limit: number; readonly isHeartbeat?: boolean },
   decode: (bytes: Uint8Array, request: Request, headers: ReplyHeaders) => object | Promise<object>,
 ) {
   let compiled: TypeCheck<S> | null = null;
@@ -102,8 +108,19 @@ function routeBody<S extends TObject>(
         refuse(findWrongTypes(schema, [...compiled.Errors(body)]));
       }
       context.body = body;
+      if (!isHeartbeat) await refuseIfDisconnected(request);
     },
   } as const;
+}
+
+/**
+ * If the bytes after a request are another one, the runtime closes the connection, and its client
+ * gets no reply. That happens once this code waits. A change that nobody is told of would be made
+ * again by a client that repeats the request. Over TLS the runtime notices it too late.
+ */
+async function refuseIfDisconnected(request: Request): Promise<void> {
+  await new Promise(setImmediate);
+  if (request.signal.aborted) refuse({ code: "request_cancelled" });
 }
 
 /** The wrong fields, grouped by the type that each of them must have. */

@@ -62,7 +62,7 @@ export const featureRegister = ({ features, peerOf, userOf, identityOf }: RouteD
     return featureObject(unwrap(feature));
   };
   const describePost = (id: string) => ({
-    ...jsonBody(Body),
+    ...jsonBody(Body, { isHeartbeat: true }),
     ...describeRoute({ ...operation, id }),
   });
   return new Elysia({ name: "feature-register" })

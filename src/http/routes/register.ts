@@ -58,7 +58,7 @@ export const register = ({ slots, gate, peerOf, userOf, identityOf }: RouteDeps)
       return JSON.stringify({ ...refusal, queue: queuePlaceReply(place) });
     },
     {
-      ...jsonBody(Body),
+      ...jsonBody(Body, { isHeartbeat: true }),
       ...describeRoute({
         plane: "client",
         id: "register",
