@@ -194,7 +194,9 @@ test("user and token names that are empty, too long or have unsafe characters ar
       expect([name, path, response.status]).toEqual([name, path, 400]);
     }
   }
-  expect((await site.post(`${ACCESS}/tokens`, { name: "root@10.0.0.1" })).status).toBe(400);
+  expect(
+    (await site.post(`${ACCESS}/tokens`, { name: "root@10.0.0.1", role: "admin" })).status,
+  ).toBe(400);
   expect(readAccessEvents(site.folder)).toEqual([]);
 });
 
@@ -203,7 +205,9 @@ test("concurrent token changes are applied one by one and never remove the last 
   const token = await site.createToken();
   const names = Array.from({ length: 30 }, (_, index) => `job-${index % 15}`);
   const created = await Promise.all(
-    names.map((name) => site.post(`${ACCESS}/tokens`, { name }, bearerHeader(token))),
+    names.map((name) =>
+      site.post(`${ACCESS}/tokens`, { name, role: "admin" }, bearerHeader(token)),
+    ),
   );
   expect(created.filter(({ status }) => status === 200)).toHaveLength(15);
   const revoked = await Promise.all(
@@ -227,7 +231,8 @@ test("an access change that cannot be written to disk is refused, and access and
   const site = await RunningSite.open();
   const blockingFolder = join(site.folder, "access.json.new");
   mkdirSync(blockingFolder);
-  const refused = await site.post(`${ACCESS}/tokens`, { name: "ops" });
+  const ops = { name: "ops", role: "admin" };
+  const refused = await site.post(`${ACCESS}/tokens`, ops);
   expect([refused.status, await refused.json()]).toEqual([
     503,
     expect.objectContaining({ code: "storage_failed" }),
@@ -238,9 +243,8 @@ test("an access change that cannot be written to disk is refused, and access and
   const token = await site.createToken("--name", "ops");
   expect(readAccessEvents(site.folder)).toHaveLength(1);
   mkdirSync(blockingFolder);
-  expect((await site.post(`${ACCESS}/tokens`, { name: "more" }, bearerHeader(token))).status).toBe(
-    503,
-  );
+  const more = { name: "more", role: "admin" };
+  expect((await site.post(`${ACCESS}/tokens`, more, bearerHeader(token))).status).toBe(503);
   rmdirSync(blockingFolder);
   await site.restart();
   expect(readAccessEvents(site.folder)).toHaveLength(1);

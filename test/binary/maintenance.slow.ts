@@ -331,7 +331,7 @@ test("a backup over HTTP requires a credential once one exists", async () => {
   const site = await serveSite();
   const created = await callAdmin(site, "POST", "/access/tokens", {
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ name: "ops" }),
+    body: JSON.stringify({ name: "ops", role: "admin" }),
   });
   const { token } = (await created.json()) as { token: string };
   expect(await readStatusAndCode(await callAdmin(site, "POST", "/backup"))).toEqual([

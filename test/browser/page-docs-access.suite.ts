@@ -90,6 +90,7 @@ test("the docs page uses the token that it created until a reload, and stores it
   const { page } = opened;
   await openOperation(page, "post-api-admin-v1-access-tokens");
   await fillField(page, "name", "me");
+  await fillField(page, "role", "admin");
   expect(await sendForm(page)).toBe("200");
   await page.getByRole("button", { name: "Use this token here" }).click();
   await openOperation(page, "get-api-admin-v1-status");

@@ -250,11 +250,11 @@ test("a page of another site in the administrator's browser cannot read or use t
   await page.goto(other.url.href);
   const outcomes = await page.evaluate<string[]>(`Promise.all([
     fetch("${url}api/admin/v1/access").then(() => "read", () => "refused"),
-    fetch("${url}api/admin/v1/access/tokens", { method: "POST", body: '{"name":"forged"}' })
+    fetch("${url}api/admin/v1/access/tokens", { method: "POST", body: '{"name":"forged","role":"admin"}' })
       .then(() => "created", () => "refused"),
     fetch("${url}api/admin/v1/access/tokens", {
       method: "POST", mode: "no-cors", headers: { "content-type": "text/plain" },
-      body: '{"name":"forged"}',
+      body: '{"name":"forged","role":"admin"}',
     }).then(({ status }) => "answered " + status, () => "refused"),
   ])`);
   expect(outcomes).toEqual(["refused", "refused", "answered 0"]);

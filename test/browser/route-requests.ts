@@ -95,9 +95,9 @@ export const routeRequestsFor = (site: DemoSite): readonly RouteRequest[] => [
   // Without a credential no session is needed, and none exists.
   { ...post("/api/admin/v1/sessions", {}), isReadOnly: true },
   { ...post("/api/admin/v1/sessions/revoke", { id: "0".repeat(32) }), rejection: 400 },
-  post("/api/admin/v1/access/tokens", { name: "eve" }),
+  post("/api/admin/v1/access/tokens", { name: "eve", role: "admin" }),
   post("/api/admin/v1/access/tokens/revoke", { name: "eve" }, [
-    ["/api/admin/v1/access/tokens", { name: "ops" }],
+    ["/api/admin/v1/access/tokens", { name: "ops", role: "admin" }],
   ]),
 ];
 

@@ -21,9 +21,9 @@ test("a refusal names the field if exactly one is wrong", async () => {
 test("a refusal of a name that is taken names the field", async () => {
   const site = await openAppliance();
   const tokens = "/api/admin/v1/access/tokens";
-  const [, { token }] = await site.post<{ token: string }>(tokens, { name: "ops" });
+  const [, { token }] = await site.post<{ token: string }>(tokens, { name: "ops", role: "admin" });
   const headers = { authorization: `Bearer ${token}` };
-  const [, taken] = await site.post(tokens, { name: "ops" }, headers);
+  const [, taken] = await site.post(tokens, { name: "ops", role: "admin" }, headers);
   expect(taken).toMatchObject({ code: "name_taken", field: "name" });
 });
 

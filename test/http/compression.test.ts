@@ -69,7 +69,7 @@ describe("a reply of the admin plane", () => {
     const response = await fetch(`${server.address}/api/admin/v1/access/tokens`, {
       method: "POST",
       headers: { "accept-encoding": "gzip", "content-type": "application/json" },
-      body: '{"name":"me"}',
+      body: '{"name":"me","role":"admin"}',
       decompress: false,
     });
     expect(response.headers.get("content-encoding")).toBeNull();

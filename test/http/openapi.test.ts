@@ -289,7 +289,7 @@ describe("the OpenAPI document describes the real reply of", () => {
     },
     "GET /api/admin/v1/access": (site) => site.get("/api/admin/v1/access"),
     "POST /api/admin/v1/access/tokens": (site) =>
-      site.post("/api/admin/v1/access/tokens", { name: "ops", days: 3 }),
+      site.post("/api/admin/v1/access/tokens", { name: "ops", role: "viewer", days: 3 }),
     "POST /api/admin/v1/access/tokens/revoke": async (site) => {
       await site.services.access.createToken("ops", null, "test");
       const created = await site.services.access.createToken("other", null, "test");

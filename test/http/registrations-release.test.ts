@@ -66,7 +66,10 @@ describe("registrations/release/users", () => {
   test("writes who released each slot to the audit log", async () => {
     const site = await openTwoProducts();
     const made = expectOk(
-      await site.post<{ token: string }>("/api/admin/v1/access/tokens", { name: "ops" }),
+      await site.post<{ token: string }>("/api/admin/v1/access/tokens", {
+        name: "ops",
+        role: "admin",
+      }),
     );
     for (const user of ["ada", "bob"]) expectOk(await site.register({ user, product: "cad" }));
     const headers = { authorization: `Bearer ${made.token}` };

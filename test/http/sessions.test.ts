@@ -253,7 +253,7 @@ describe("a viewer", () => {
 
 describe("POST /api/admin/v1/access/tokens", () => {
   const create = async (fields: object): Promise<ApiResponse<Record<string, unknown>>> =>
-    (await openAppliance()).post(`${ACCESS}/tokens`, { name: "ops", ...fields });
+    (await openAppliance()).post(`${ACCESS}/tokens`, { name: "ops", role: "admin", ...fields });
 
   test.each([
     [{}, "2027-03-02T09:00:00.000Z"],
@@ -269,6 +269,10 @@ describe("POST /api/admin/v1/access/tokens", () => {
     const refused = await create({ days });
     expectRefusal(refused, 400, "invalid_parameter");
     expect(refused[1]["field"]).toBe("days");
+  });
+
+  test.each([undefined, null, ""])("refuses the role %p: it has no default", async (role) => {
+    expectRefusal(await create({ role }), 400, "missing_parameters");
   });
 
   test("refuses the role user, which is for people who log in", async () => {

@@ -96,7 +96,7 @@ export const fields = {
   sharedKey: field("Shared key; empty or absent: unchanged.", { bytes: SECRET_BYTES }),
   name: name("Name of a token or a user."),
   role: field(
-    "Of a token: admin (default), viewer or metrics. Of a user: admin, viewer or user (default).",
+    "Of a token: admin, viewer or metrics; required. Of a user: admin, viewer or user (default).",
   ),
   backup: name("File name of a backup, as the list of backups shows it."),
   password: field("At least 12 characters.", { bytes: 1_024 }),

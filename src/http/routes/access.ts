@@ -67,11 +67,13 @@ export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
     .post(
       "/tokens",
       async ({ body, request }): Promise<TokenReply> => {
+        // No default: a role that was lost on the way must not make an administrator.
+        requireFields(body, ["name", "role"]);
         const created = await accessControl.createToken(
           readTokenName(body.name),
           readDays(body.days),
           peerOf(request),
-          readRole(body.role, "admin", TOKEN_ROLES),
+          readRole(body.role, TOKEN_ROLES),
         );
         const { name, role, token, endsAt } = unwrap(created);
         return { name, role, token, expires_at: rfc3339OrNull(endsAt as Instant | null) };
@@ -85,7 +87,7 @@ export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
           description:
             "A viewer's token reads everything on the administration plane and changes nothing. A token " +
             "with the role metrics reads /metrics and nothing else.",
-          requiredFields: ["name"],
+          requiredFields: ["name", "role"],
           reply: TokenReply,
           refusals: ["missing_parameters", INVALID_TOKEN_NAME, "name_taken"],
         }),
@@ -114,10 +116,9 @@ export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
     .post(
       "/users",
       async ({ body, request }) => {
-        const missing = (["name", "password"] as const).filter((field) => !body[field]);
-        if (missing.length > 0) return refuse({ code: "missing_parameters", fields: missing });
+        requireFields(body, ["name", "password"]);
         const name = readNewUserName(body.name);
-        const role = readRole(body.role, "user", USER_ROLES);
+        const role = readRole(body.role || "user", USER_ROLES);
         const password = readPassword(body.password);
         unwrap(await accessControl.setUser(name, role, password, peerOf(request)));
         return { name };
@@ -155,6 +156,14 @@ export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
         }),
       },
     );
+
+function requireFields<F extends string>(
+  body: Readonly<Partial<Record<F, string>>>,
+  names: readonly F[],
+): void {
+  const missing = names.filter((name) => !body[name]);
+  if (missing.length > 0) refuse({ code: "missing_parameters", fields: missing });
+}
 
 /** Events show the name before an `@`, so it has few kinds of characters. */
 function readTokenName(value: string | undefined): string {
@@ -196,8 +205,7 @@ function readDays(value: string | undefined): number | null {
 const TOKEN_ROLES: readonly TokenRole[] = ["admin", "viewer", "metrics"];
 const USER_ROLES: readonly UserRole[] = ["admin", "viewer", "user"];
 
-function readRole<R extends Role>(value: string | undefined, unset: R, roles: readonly R[]): R {
-  if (value === undefined || value === "") return unset;
+function readRole<R extends Role>(value: string | undefined, roles: readonly R[]): R {
   const role = roles.find((candidate) => candidate === value);
   const expected = `${roles.slice(0, -1).join(", ")} or ${roles.at(-1)}`;
   return role ?? refuse({ code: "invalid_parameter", field: "role", expected });

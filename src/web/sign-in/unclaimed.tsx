@@ -19,7 +19,7 @@ export const CreateFirstToken = ({ kind }: { kind: "main" | "plain" }) =>
   );
 
 async function createFirstToken(): Promise<void> {
-  const reply = await unwrapReply(admin.access.tokens.post({ name: "page" }));
+  const reply = await unwrapReply(admin.access.tokens.post({ name: "page", role: "admin" }));
   createdToken.value = reply.token;
   await signInWithToken(reply.token);
 }
