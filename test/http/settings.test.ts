@@ -70,11 +70,11 @@ describe("POST settings", () => {
     ]);
   });
 
-  test("sets the default again with an empty list, and removes the value from the file", async () => {
+  test("refuses an empty list of networks, whose default admits many", async () => {
     const site = await openSite();
-    expectOk(await change(site, { client_networks: ["10.1.0.0/16"], audit_budget: "1" }));
-    expectOk(await change(site, { client_networks: [] }));
-    expect(await read(site, "client_networks")).toMatchObject({ value: [], source: "default" });
+    expectOk(await change(site, { client_networks: ["10.1.0.0/16"] }));
+    expectRefusal(await change(site, { client_networks: [] }), 400, "invalid_setting");
+    expect(await read(site, "client_networks")).toMatchObject({ value: ["10.1.0.0/16"] });
     expectRefusal(await change(site, { audit_budget: [] }), 400, "invalid_setting");
   });
 

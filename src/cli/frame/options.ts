@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import { ok, type Result } from "../../domain/result.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
 import type { Environment } from "../../platform/environment.ts";
 
 /**
@@ -27,6 +27,8 @@ export interface Option {
   readonly defaultDescription?: string;
   /** Converts the text, or each text of a list, to the value that the command gets. */
   readonly parse?: (text: string) => Result<unknown, InvalidValue>;
+  /** An empty list could be meant as "none", but its default admits many: it is refused. */
+  readonly isNeverEmpty?: boolean;
   /** Administrators can change it while the server runs, and it applies at once. */
   readonly isEditable?: boolean;
   /** Why a setting cannot be changed while the server runs. */
@@ -97,15 +99,21 @@ export function resolveOptions(
 
 /** Converts a value; an invalid text of a list makes the whole list invalid. */
 export function parseValue(
-  { parse }: Pick<Option, "parse">,
+  { parse, isNeverEmpty = false }: Pick<Option, "parse" | "isNeverEmpty">,
   value: OptionValue,
 ): Result<unknown, InvalidValue> {
+  if (isNeverEmpty && Array.isArray(value) && value.length === 0) return err(EMPTY_LIST);
   if (parse === undefined || typeof value === "boolean") return ok(value);
   if (typeof value === "string") return parse(value);
   const results = value.map(parse);
   const invalid = results.find((result) => !result.ok);
   return invalid ?? ok(results.map((result) => (result.ok ? result.value : null)));
 }
+
+const EMPTY_LIST: InvalidValue = {
+  problem: "must not be an empty list",
+  hint: "leave it out for the default, or name at least one",
+};
 
 function lookUp(
   option: Option,

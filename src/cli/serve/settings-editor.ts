@@ -92,8 +92,7 @@ export class SettingsEditor {
     const setting = this.#live.describe(option);
     const reason = explainFixedSetting(setting, this.#config);
     if (reason !== null) return err({ code: "setting_not_editable", setting: name, reason });
-    const isEmptyList = option.type === "list" && Array.isArray(edit) && edit.length === 0;
-    const value = edit === null || isEmptyList ? null : checkValue(option, name, edit);
+    const value = edit === null ? null : checkValue(option, name, edit);
     if (value !== null && !value.ok) return value;
     const to = value?.value ?? setting.defaultValue;
     return ok({

@@ -104,6 +104,7 @@ export const settings = {
     help: "networks from which clients can connect; default: private networks and this machine's subnets",
     isSetting: true,
     isEditable: true,
+    isNeverEmpty: true,
     parse: parseNetworkText,
   },
   adminNetworks: {
@@ -113,6 +114,7 @@ export const settings = {
     help: "networks from which administrators can connect; default: the client networks",
     isSetting: true,
     fixedReason: "a wrong network would lock all administrators out",
+    isNeverEmpty: true,
     parse: parseNetworkText,
   },
   clientAuth: {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { err, ok } from "../../../src/domain/result.ts";
 import { parseConfig } from "../../../src/cli/frame/settings-file.ts";
+import { settings } from "../../../src/cli/serve/settings.ts";
 import { Misuse, type ConfigFile, type Option } from "../../../src/cli/frame/options.ts";
 
 const listen: Option = {
@@ -71,6 +72,17 @@ describe("a settings file", () => {
     expect(message).toContain("/etc/berth.toml");
     expect(message).toContain(key);
   });
+
+  test.each(["client_networks", "admin_networks"])(
+    "is refused if %s is an empty list, which admits many",
+    (key) => {
+      const { message, hint } = catchMisuse(() =>
+        parseConfig("/etc/berth.toml", `${key} = []`, Object.values(settings)),
+      );
+      expect(message).toBe(`/etc/berth.toml:1: ${key} must not be an empty list`);
+      expect(hint).toBe("leave it out for the default, or name at least one");
+    },
+  );
 
   test.each([
     ["listn", "did you mean listen? berth help serve lists the settings"],
