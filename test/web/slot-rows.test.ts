@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { RegistrationReply } from "../../src/http/routes/admin.ts";
-import type { Column } from "../../src/web/slots/columns.ts";
+import { COLUMN_VIEWS, type Column } from "../../src/web/slots/columns.ts";
 import { csvFileName, csvOf } from "../../src/web/slots/csv.ts";
 import { releaseCommand } from "../../src/web/slots/release-command.ts";
 import {
@@ -58,11 +58,23 @@ describe("filterRows", () => {
   });
 });
 
+describe("the column of addresses", () => {
+  const addressOf = (changes: Partial<RegistrationReply>): string =>
+    COLUMN_VIEWS.address.text(row("ada", { peer: "10.0.0.3", ...changes }).registration, 0);
+
+  test("begins with the address that the server saw, whatever the caller reports", () => {
+    expect(addressOf({ ip_local: "" })).toBe("10.0.0.3");
+    expect(addressOf({ ip_local: "10.0.0.3" })).toBe("10.0.0.3");
+    expect(addressOf({ ip_local: "192.168.1.7" })).toBe("10.0.0.3 (reports 192.168.1.7)");
+    expect(addressOf({ ip_local: "x".repeat(256) })).toStartWith("10.0.0.3 (reports xxx");
+  });
+});
+
 describe("sortRows", () => {
   const rows = [
     row("user-10", { registered_at: "2026-03-02T08:00:00.000Z" }),
-    row("User-9", { registered_at: "2026-03-02T07:00:00.000Z", ip_local: "10.0.0.20" }),
-    row("ada", { borrowed_until: "2026-05-01T00:00:00.000Z", ip_local: "10.0.0.3" }),
+    row("User-9", { registered_at: "2026-03-02T07:00:00.000Z", peer: "10.0.0.20" }),
+    row("ada", { borrowed_until: "2026-05-01T00:00:00.000Z", peer: "10.0.0.3" }),
   ];
   const usersSortedBy = (column: Column, descending = false) =>
     usersOf(sortRows(rows, { column, descending }));

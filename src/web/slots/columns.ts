@@ -48,10 +48,11 @@ export const COLUMN_VIEWS: { readonly [C in Column]: ColumnView } = {
   product: { text: ({ product }) => product, searchTexts: ({ product }) => [product] },
   host: { text: ({ os_hostname }) => os_hostname, searchTexts: ({ os_hostname }) => [os_hostname] },
   address: {
+    // First what the server saw: a caller can report any other address, of any length.
     text: ({ ip_local, peer }) =>
-      ip_local === "" || ip_local === peer ? peer : slots.addressFrom(ip_local, peer),
-    searchTexts: ({ ip_local, peer }) => [ip_local, peer],
-    sortKey: ({ ip_local, peer }) => naturalSortKey(ip_local || peer),
+      ip_local === "" || ip_local === peer ? peer : slots.reportedAddress(peer, ip_local),
+    searchTexts: ({ ip_local, peer }) => [peer, ip_local],
+    sortKey: ({ peer }) => naturalSortKey(peer),
   },
   lastSeen: {
     text: ({ last_seen_at }, now) => formatAgo(last_seen_at, now),

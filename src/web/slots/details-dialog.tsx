@@ -54,8 +54,8 @@ function factsOf({ registration }: SlotRow, now: number): readonly Fact[] {
     [columns.product, registration.product],
     [detailsDialog.license, String(registration.license_id)],
     [columns.host, registration.os_hostname],
-    [detailsDialog.localAddress, registration.ip_local],
     [detailsDialog.peer, registration.peer],
+    [detailsDialog.localAddress, registration.ip_local],
     [
       columns.lastSeen,
       <>

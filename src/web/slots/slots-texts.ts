@@ -41,7 +41,7 @@ export const slots = {
   printedPart: (printed: string, all: string) =>
     `Only the first ${printed} of ${all} slots are printed. “Save as CSV” on the page saves all of them.`,
   tableHint: "Slots in use; scroll with the arrow and page keys",
-  addressFrom: (address: string, peer: string) => `${address} (from ${peer})`,
+  reportedAddress: (peer: string, local: string) => `${peer} (reports ${local})`,
   history: (user: string) => `History of ${user} in the audit log`,
   none: "No slots in use",
   noneText: "Slots appear here as soon as applications register users.",
@@ -68,8 +68,8 @@ export const slots = {
     column: "Selected",
   },
   detailsDialog: {
-    localAddress: "Local address",
     peer: "Seen from",
+    localAddress: "Reported address",
     since: "In use since",
     expires: "Expires without a heartbeat",
     license: "License",
