@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import type { AccessReply } from "../../src/http/routes/access.ts";
 import type { StartedSessionReply } from "../../src/http/routes/sessions.ts";
 import {
+  expectOk,
   expectRefusal,
   openAppliance,
   openSharedAppliance,
@@ -280,6 +281,34 @@ describe("POST /api/admin/v1/access/tokens", () => {
     expect(expectRefusal(refused, 400, "invalid_parameter")).toBe(
       "role must be admin, viewer or metrics",
     );
+  });
+});
+
+describe("POST /api/admin/v1/access/users", () => {
+  const post = (site: Appliance, name: string) =>
+    site.post(`${ACCESS}/users`, { name, password: PASSWORD });
+
+  test.each(["zoë", "CORP\\ada", "ada@plant.example", "Ada M. Lovelace"])(
+    "accepts the name %s",
+    async (name) => {
+      expectOk(await post(await openAppliance(), name));
+    },
+  );
+
+  const site = openSharedAppliance();
+  test.each([
+    "<img src=x>",
+    "__proto__",
+    "ada#ws-17",
+    "ada:x",
+    "-ada",
+    " ada",
+    "ada ",
+    "a  b",
+    "a'b",
+    "a/b",
+  ])("refuses the name %j", async (name) => {
+    expectRefusal(await post(site(), name), 400, "invalid_parameter");
   });
 });
 

@@ -42,6 +42,12 @@ const INVALID_TOKEN_NAME = {
   expected: "1 to 64 letters, digits, dots, dashes and underscores",
 } as const;
 
+const INVALID_USER_NAME = {
+  code: "invalid_parameter",
+  field: "name",
+  expected: "letters, digits, single spaces and . _ - @ + \\, beginning with a letter or a digit",
+} as const;
+
 const INVALID_PASSWORD = {
   code: "invalid_parameter",
   field: "password",
@@ -117,7 +123,7 @@ export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
       "/users",
       async ({ body, request }) => {
         requireFields(body, ["name", "password"]);
-        const name = readNewUserName(body.name);
+        const name = readUserName(body.name);
         const role = readRole(body.role || "user", USER_ROLES);
         const password = readPassword(body.password);
         unwrap(await accessControl.setUser(name, role, password, peerOf(request)));
@@ -131,14 +137,14 @@ export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
           summary: "Add a user, or change the password or role of a user",
           requiredFields: ["name", "password"],
           reply: NameReply,
-          refusals: ["missing_parameters", INVALID_PASSWORD, "last_credential"],
+          refusals: ["missing_parameters", INVALID_USER_NAME, INVALID_PASSWORD, "last_credential"],
         }),
       },
     )
     .post(
       "/users/remove",
       async ({ body, request }) => {
-        const name = readUserName(body.name);
+        const name = readName(body.name);
         unwrap(await accessControl.removeUser(name, peerOf(request)));
         return { name };
       },
@@ -166,26 +172,27 @@ function requireFields<F extends string>(
 }
 
 /** Events show the name before an `@`, so it has few kinds of characters. */
+const TOKEN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/**
+ * Where applications log in, this is the user of their slots: an account of a system or an e-mail
+ * address, in any script. No colon: in HTTP Basic it ends the name. No `#`: it ends the person in a
+ * user name, so a login with it could act as an instance of another.
+ */
+const USER_NAME = /^[\p{L}\p{N}](?: ?[\p{L}\p{M}\p{N}._@+\\-])*$/u;
+
 function readTokenName(value: string | undefined): string {
-  const name = readIdentifier("name", value);
-  if (name === null) return refuse({ code: "missing_parameters", fields: ["name"] });
-  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name;
-  return refuse(INVALID_TOKEN_NAME);
+  const name = readName(value);
+  return TOKEN_NAME.test(name) ? name : refuse(INVALID_TOKEN_NAME);
 }
 
-/** Same rules as `user` in other requests, but no colon: in HTTP Basic it ends the name. */
 function readUserName(value: string | undefined): string {
-  const name = readIdentifier("name", value);
-  if (name === null) return refuse({ code: "missing_parameters", fields: ["name"] });
-  if (!name.includes(":")) return name;
-  return refuse({ code: "invalid_parameter", field: "name", expected: "without a colon" });
+  const name = readName(value);
+  return USER_NAME.test(name) ? name : refuse(INVALID_USER_NAME);
 }
 
-/** A `#` ends the person in a user name: with it, a login could act as an instance of another. */
-function readNewUserName(value: string | undefined): string {
-  const name = readUserName(value);
-  if (!name.includes("#")) return name;
-  return refuse({ code: "invalid_parameter", field: "name", expected: "without #" });
+function readName(value: string | undefined): string {
+  return readIdentifier("name", value) ?? refuse({ code: "missing_parameters", fields: ["name"] });
 }
 
 const DEFAULT_TOKEN_DAYS = 365;
