@@ -5,17 +5,19 @@ import { REAL_NAMES } from "../../src/usage/report/names.ts";
 import { finishSteps, type Report } from "../../src/usage/report/report.ts";
 import type { SiteRecord } from "../../src/usage/site-record.ts";
 import { poolName, type NaiveFigures, type PoolTotals } from "./naive-figures.ts";
-import { SimulatedDemand } from "./simulated-demand.ts";
+import { SimulatedDemand, type DemandOptions } from "./simulated-demand.ts";
 
-/** Simulates a site, and compares its report with an independent count; returns the figures. */
-export function checkReport(seed: number, setsClockBack: boolean): void {
-  const site = new SimulatedDemand(seed, { setsClockBack });
+/** Simulates a site, and compares its report with an independent count. */
+export function checkReport(seed: number, options: DemandOptions): void {
+  const site = new SimulatedDemand(seed, options);
   const record = site.simulate(120);
-  const report = buildFullReport(record);
-  expect(summarizeReport(seed, report)).toEqual(summarizeCount(seed, site.naive));
+  const report = buildFullReport(record, options.timeZone ?? "UTC");
+  const counted = summarizeCount(seed, site.naive);
+  expect(summarizeReport(seed, report)).toEqual(counted);
+  expect(counted.pools.length).toBeGreaterThan(0);
 }
 
-const buildFullReport = (record: SiteRecord): Report =>
+const buildFullReport = (record: SiteRecord, timeZone: string): Report =>
   finishSteps(
     buildReport(
       record,
@@ -25,7 +27,7 @@ const buildFullReport = (record: SiteRecord): Report =>
         to: later(record.to, 1_000 * HOUR),
         product: null,
         feature: null,
-        timeZone: "UTC",
+        timeZone,
         idleDays: 7,
         rows: 1_000_000,
         hasSessions: false,

@@ -42,11 +42,13 @@ interface SeenPool {
 
 export class NaiveFigures {
   readonly pools = new Map<string, PoolTotals>();
+  readonly #timeZone: string;
   #now: number;
   #seen = new Map<string, SeenPool>();
 
-  constructor(start: Instant) {
+  constructor(start: Instant, timeZone: string) {
     this.#now = start;
+    this.#timeZone = timeZone;
   }
 
   /** Time passed until `at`, in which nothing happened but that slots ended. */
@@ -118,17 +120,25 @@ export class NaiveFigures {
         const limit = terms.reduce((sum, t) => sum + slotsAt(t, feature, at), 0);
         add(totals.timeAtLevel, level, length);
         if (level > 0 && terms.length > 0 && level >= limit) totals.fullTime += length;
-        const hour = ((Math.floor(at / DAY) + 3) % 7) * 24 + (Math.floor(at / HOUR) % 24);
+        const local = at + offsetAt(at, this.#timeZone);
+        const hour = ((Math.floor(local / DAY) + 3) % 7) * 24 + (Math.floor(local / HOUR) % 24);
         totals.slotTimeByHour[hour] = (totals.slotTimeByHour[hour] ?? 0) + level * length;
         totals.observedByHour[hour] = (totals.observedByHour[hour] ?? 0) + length;
         totals.peakByHour[hour] = Math.max(totals.peakByHour[hour] ?? 0, level);
-        add(totals.slotTimeByDay, new Date(at).toISOString().slice(0, 10), level * length);
+        add(totals.slotTimeByDay, new Date(local).toISOString().slice(0, 10), level * length);
         for (const { person } of held) add(totals.timeByPerson, person, length);
       }
       at = next;
     }
   }
 }
+
+/** How far the clocks of a zone are ahead of UTC. */
+const offsetAt = (at: number, timeZone: string): number =>
+  timeZone === "UTC"
+    ? 0
+    : Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(timeZone).offsetNanoseconds /
+      1e6;
 
 export const poolName = (product: string, feature: string | null): string =>
   JSON.stringify([product, feature]);

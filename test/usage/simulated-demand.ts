@@ -34,6 +34,9 @@ const COUNTED = "plot";
 export interface DemandOptions {
   /** Whether the clock is set back now and then. */
   readonly setsClockBack: boolean;
+  readonly start?: Instant;
+  /** In which the independent count tells hours and days. */
+  readonly timeZone?: string;
 }
 
 export class SimulatedDemand {
@@ -44,15 +47,19 @@ export class SimulatedDemand {
   readonly #lines: RecordedLine[] = [];
   readonly naive: NaiveFigures;
   #seq = 0;
-  #now: Instant = scenario.MONDAY;
+  #now: Instant;
   #caps: SlotCaps = { perUser: null, perPeer: null };
   refusals = 0;
   setBacks = 0;
 
-  constructor(seed: number, { setsClockBack }: DemandOptions) {
+  constructor(
+    seed: number,
+    { setsClockBack, start = scenario.MONDAY, timeZone = "UTC" }: DemandOptions,
+  ) {
     this.#random = new SeededRandom(seed);
     this.#setsClockBack = setsClockBack;
-    this.naive = new NaiveFigures(this.#now);
+    this.#now = start;
+    this.naive = new NaiveFigures(this.#now, timeZone);
     this.#run(this.#makeInstall(1));
     if (this.#random.chance(0.5)) this.#run(this.#makeInstall(2));
   }
