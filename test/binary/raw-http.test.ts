@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { startBinary, type ServerProcess } from "../support/binary.ts";
+import { listPathForms } from "../support/path-forms.ts";
 import { sendRaw } from "../support/raw-request.ts";
 
 let server: ServerProcess;
@@ -16,6 +17,16 @@ const sendToServer = (request: string): Promise<string> =>
 
 const makeRegisterRequest = (body: string, headers = ""): string =>
   `POST /api/v4/register HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}\r\n${body}`;
+
+/** The demo is open to administrators until it has a credential. */
+async function createToken(): Promise<string> {
+  const response = await fetch(`${server.url}/api/admin/v1/access/tokens`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ name: "paths", role: "admin" }),
+  });
+  return ((await response.json()) as { readonly token: string }).token;
+}
 
 const parseRefusal = (reply: string): unknown =>
   JSON.parse(reply.slice(reply.indexOf("\r\n\r\n") + 4));
@@ -87,6 +98,28 @@ describe("a raw HTTP request", () => {
       expect(parseRefusal(reply)).toMatchObject({ status: 404, code: "not_found" });
     },
   );
+
+  test("gets an administrative route in no form of its path without a credential", async () => {
+    const token = await createToken();
+    const findStatus = async (form: string, headers = ""): Promise<string> => {
+      const reply = await sendToServer(`GET ${form} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`);
+      return /^HTTP\/1\.1 (\d{3}) /.exec(reply)?.[1] ?? "closed";
+    };
+    const statuses = await Promise.all(
+      listPathForms("/api/admin/v1/status").map(async (form) => ({
+        form,
+        open: await findStatus(form),
+        admitted: await findStatus(form, `Authorization: Bearer ${token}\r\n`),
+      })),
+    );
+    // What is the route for the router is the route for the gate too. "/?…" is the page.
+    const differing = statuses.filter(
+      ({ form, open, admitted }) =>
+        open !== (admitted === "200" && !form.startsWith("/?") ? "401" : admitted),
+    );
+    expect(differing).toEqual([]);
+    expect(statuses.filter(({ open }) => open === "401").length).toBeGreaterThan(30);
+  });
 
   test("with a body of 16 MiB, refused ten times, does not increase the server's memory", async () => {
     const readResidentMiB = (): number =>
