@@ -263,15 +263,26 @@ test("a damaged access.json keeps the server from starting, with a hint to berth
   expect((await runBinary(["status", "--data", site.folder])).code).toBe(78);
 });
 
-test("restoring a backup made before the first credential does not reopen admin access", async () => {
+test("restoring a backup does not reopen admin access, and neither revives nor ends a credential", async () => {
   const site = await RunningSite.open();
-  const backup = join(tempFolder(), "site.berth");
-  expect((await site.runCommand(["backup", backup])).code).toBe(0);
-  const token = await site.createToken();
-  await site.server.stop();
-  const restored = await site.runCommand(["restore", backup, "--accept-loss"]);
-  expect([restored.code, restored.stderr]).toEqual([0, expect.stringContaining("1 change lost")]);
-  await site.restart();
-  expect((await site.get(STATUS)).status).toBe(401);
-  expect((await site.get(STATUS, bearerHeader(token))).status).toBe(200);
+  const backups = ["before", "with"].map((name) => join(tempFolder(), `${name}.berth`));
+  const [before = "", withToken = ""] = backups;
+  expect((await site.runCommand(["backup", before])).code).toBe(0);
+  const revoked = await site.createToken("--name", "revoked");
+  const kept = await site.createToken("--name", "kept");
+  expect((await site.runCommand(["backup", withToken])).code).toBe(0);
+  expect((await site.runCommand(["admin", "token", "--revoke", "revoked"])).code).toBe(0);
+  for (const [backup, lost] of [
+    [before, "3 changes lost"],
+    [withToken, "unknown how many changes were lost"],
+  ] as const) {
+    await site.server.stop();
+    const restored = await site.runCommand(["restore", backup, "--accept-loss"]);
+    expect([restored.code, restored.stderr]).toEqual([0, expect.stringContaining(lost)]);
+    await site.restart();
+    const statuses = [{}, bearerHeader(revoked), bearerHeader(kept)].map(
+      async (headers) => (await site.get(STATUS, headers)).status,
+    );
+    expect(await Promise.all(statuses)).toEqual([401, 401, 200]);
+  }
 });

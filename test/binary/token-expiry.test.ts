@@ -1,7 +1,9 @@
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import { instant } from "../../src/domain/time.ts";
 import { bearerHeader, RunningSite } from "../support/running-site.ts";
 import { transactOrThrow, openSite } from "../support/licensed-store.ts";
+import { tempFolder } from "../support/temp-folder.ts";
 
 const DAY = 24 * 60 * 60 * 1_000;
 
@@ -12,7 +14,7 @@ async function advanceAuditLogTime(folder: string, now: number): Promise<void> {
   await stop();
 }
 
-test("a token that expired by the audit log's time is refused though the machine's clock is behind", async () => {
+test("a token that expired by the audit log's time is refused though the machine's clock is behind, also after a restore", async () => {
   const site = await RunningSite.open();
   const [short, long] = [
     await site.createToken("--name", "short", "--days", "1"),
@@ -21,6 +23,8 @@ test("a token that expired by the audit log's time is refused though the machine
   const status = async (token: string): Promise<number> =>
     (await site.get("/api/admin/v1/status", bearerHeader(token))).status;
   expect([await status(short), await status(long)]).toEqual([200, 200]);
+  const backup = join(tempFolder(), "site.berth");
+  expect((await site.runCommand(["backup", backup])).code).toBe(0);
   await site.server.stop();
   await advanceAuditLogTime(site.folder, Date.now() + 3 * DAY);
   await site.restart();
@@ -30,4 +34,8 @@ test("a token that expired by the audit log's time is refused though the machine
   await site.restart();
   expect([await status(short), await status(long)]).toEqual([401, 200]);
   expect((await site.runCommand(["admin", "user", "list"])).stdout).toMatch(/short .*, expired /m);
+  await site.server.stop();
+  expect((await site.runCommand(["restore", backup, "--accept-loss"])).code).toBe(0);
+  await site.restart();
+  expect([await status(short), await status(long)]).toEqual([401, 200]);
 });
