@@ -6,11 +6,14 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/files/disk.ts";
+import { buildBinary } from "../../support/binary.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { runBerth, runOrThrow } from "../../support/run-berth.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
 import { modeOf, tempFolder } from "../../support/temp-folder.ts";
@@ -81,6 +84,29 @@ describe.each(Object.entries(WRITERS))("berth %s", (_name, wordsFor) => {
     expect(readFileSync(site.victim, "utf8")).toBe("a.b.c\n");
   });
 
+  test("refuses a pipe, a device and a folder as its output, and leaves them as they are", async () => {
+    const site = await prepareSite();
+    for (const command of [["mkfifo"], ["mkdir"], ["mknod", "c", "1", "3"]]) {
+      const [program = "", ...type] = command;
+      const isMade = Bun.spawnSync([program, site.out, ...type]).success;
+      // Only root can make a device.
+      if (!isMade && program === "mknod") continue;
+      const before = lstatSync(site.out);
+      // In a process of its own: one that opened the pipe would wait there.
+      const words = [buildBinary(), ...wordsFor(site)];
+      const child = Bun.spawn(words, { env: {}, stderr: "pipe", timeout: PATIENCE });
+      const stderr = await child.stderr.text();
+      expect([program, (await child.exited) > 0, stderr]).toEqual([
+        program,
+        true,
+        expect.stringMatching(/^berth: error: .*out (?:is|already|exists).*$/m),
+      ]);
+      const { ino, mode } = lstatSync(site.out);
+      expect([ino, mode, readdirSync(site.shared)]).toEqual([before.ino, before.mode, ["out"]]);
+      rmSync(site.out, { recursive: true });
+    }
+  });
+
   test("does not write through a symbolic link planted beside its output", async () => {
     const site = await prepareSite();
     const planted = ["new", "trial", "trial.new", "tmp"].map((end) => `${site.out}.${end}`);
@@ -120,16 +146,4 @@ describe("realDisk.open of a new file", () => {
     expect(readFileSync(join(folder, "file"), "utf8")).toBe("kept");
     expect(existsSync(join(folder, "missing"))).toBe(false);
   });
-});
-
-test("berth license request refuses to replace a pipe with its output", async () => {
-  const { data, shared } = await prepareSite();
-  const pipe = join(shared, "pipe");
-  expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
-  const result = await runBerth(["license", "request", ...data, "--product", "cad", "--out", pipe]);
-  expect([result.code, result.stderr]).toEqual([
-    1,
-    `berth: error: ${pipe} is not a regular file\nberth: hint: choose a new file name\n`,
-  ]);
-  expect(lstatSync(pipe).isFIFO()).toBe(true);
 });
