@@ -1,10 +1,10 @@
-import { CLOCK_LIMITS, isClockSuspect } from "../clock/timekeeper.ts";
+import { isClockSuspect } from "../clock/timekeeper.ts";
 import { checkLicenseValid } from "../licenses/licenses.ts";
 import { getLicenseEnd } from "../licenses/terms.ts";
 import { countHolds } from "../queue/holds.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { License, State } from "../state.ts";
-import { later, type Instant } from "../time.ts";
+import { countKeptForOwners } from "./ended-borrows.ts";
 import { countSlotsInUse } from "./pool.ts";
 
 /** The licenses of a product that may grant slots now, in the order in which claims try them. */
@@ -33,7 +33,7 @@ export const countFreeSlots = (
   license.terms.slots -
   countSlotsInUse(license.pool, context.at) -
   countHolds(state, license) -
-  countEndedByJump(state, license, user, context);
+  countKeptForOwners(state, license, user, context);
 
 /** The same over all licenses of a product that may grant slots now. */
 export function countFreeOfProduct(
@@ -46,29 +46,6 @@ export function countFreeOfProduct(
   for (const license of listGrantingLicenses(state, product, context))
     free += Math.max(0, countFreeSlots(state, license, user, context));
   return free;
-}
-
-/**
- * While the system clock is behind, an earlier forward jump may have been wrong. Borrows of other
- * users that ended only by the jump keep their slots until it is known which clock is right.
- */
-function countEndedByJump(
-  state: State,
-  license: License,
-  user: string | null,
-  { at, clockBehind }: RuleContext,
-): number {
-  if (clockBehind < CLOCK_LIMITS.minRecordedJump) return 0;
-  const systemTime = later(at, -clockBehind);
-  const isEndedByJump = (borrow: {
-    readonly user: string;
-    readonly borrowedUntil: Instant | null;
-  }) => borrow.user !== user && borrow.borrowedUntil !== null && borrow.borrowedUntil > systemTime;
-  const ended = license.pool.expiryIndex.ended(at, Infinity).filter(isEndedByJump);
-  const lapsed = [...state.lapsedBorrows.values()].filter(
-    (borrow) => borrow.license === license.id && isEndedByJump(borrow),
-  );
-  return ended.length + lapsed.length;
 }
 
 /** With a clock that is far behind, only licenses without an end are granted anew. */

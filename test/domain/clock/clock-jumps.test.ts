@@ -25,6 +25,7 @@ import {
   noFreeSlot,
 } from "../../support/scenario.ts";
 import { contextAt } from "../../support/rule-context.ts";
+import { dispatch, takePlace } from "../../support/queue-commands.ts";
 import { applyRules, group, poolRules, reserve, ruleSet } from "../../support/rule-sets.ts";
 
 const NONCE = "00ff10a5c3";
@@ -209,6 +210,44 @@ describe("while the system clock is behind a recorded jump", () => {
 
   test("users get their own slots back", () => {
     expect(transact(state(), register("ada"), context).ok).toBe(true);
+  });
+
+  test("all owners of such borrows get a slot, one after another", () => {
+    const suspectState = state();
+    for (const user of USERS) {
+      expect([user, transact(suspectState, register(user), context).ok]).toEqual([user, true]);
+    }
+    expect(transact(suspectState, register("fay"), context)).toMatchObject({
+      fault: noFreeSlot(5),
+    });
+  });
+
+  test("the slot of an owner who holds one again is not kept a second time", () => {
+    const six = given(licenseInstalled(1, { ...FIVE, slots: 6 }))
+      .at(MONDAY)
+      .execute(...USERS.map((user) => borrow(user)))
+      .at(days(30))
+      .execute(jump(minutesLater(5), days(30)));
+    const suspectState = state(six.events);
+    for (const user of ["ada", "fay"])
+      expect(transact(suspectState, register(user), context).ok).toBe(true);
+    expect(transact(suspectState, register("gus"), context)).toMatchObject(refused);
+  });
+
+  test("the slot that is held for an owner who waits is not kept a second time", () => {
+    const two = given(licenseInstalled(1, { slots: 2, borrowHours: 240 }))
+      .at(MONDAY)
+      .execute(borrow("ada"))
+      .at(days(30))
+      .execute(jump(minutesLater(5), days(30)), register("bob"), register("cid"), takePlace("ada"));
+    const suspectState = state(two.events);
+    for (const command of [unregister("bob"), unregister("cid"), dispatch()])
+      expect(transact(suspectState, command, context).ok).toBe(true);
+    expect(suspectState.queues.get("cad")?.get("ada")?.hold).not.toBeNull();
+    expect(transact(suspectState, register("dan"), context).ok).toBe(true);
+    expect(transact(suspectState, register("eve"), context)).toMatchObject({
+      fault: { code: "floating_not_available" },
+    });
   });
 
   test("slots that are reserved but lent change neither of the two", () => {

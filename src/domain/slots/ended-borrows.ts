@@ -1,0 +1,41 @@
+import { CLOCK_LIMITS } from "../clock/timekeeper.ts";
+import { findHold } from "../queue/holds.ts";
+import type { RuleContext } from "../rule-context.ts";
+import type { License, State } from "../state.ts";
+import { later, type Instant } from "../time.ts";
+import type { LapsedBorrow, Registration } from "./registration.ts";
+
+/**
+ * While the system clock is behind, an earlier forward jump may have been wrong. Borrows that ended
+ * only by the jump keep their slots until it is known which clock is right.
+ */
+
+type EndedBorrow = Pick<Registration | LapsedBorrow, "user" | "borrowedUntil">;
+
+/** What the system clock shows, if it is so far behind that a jump may have been wrong. */
+const findSystemTime = ({ at, clockBehind }: RuleContext): Instant | null =>
+  clockBehind < CLOCK_LIMITS.minRecordedJump ? null : later(at, -clockBehind);
+
+/**
+ * How many slots of a license are kept for owners of such borrows, other than `user`. An owner who
+ * has a slot again, or for whom one is held, needs no second one.
+ */
+export function countKeptForOwners(
+  state: State,
+  license: License,
+  user: string | null,
+  context: RuleContext,
+): number {
+  const systemTime = findSystemTime(context);
+  if (systemTime === null) return 0;
+  const { id, pool, terms } = license;
+  const owners = new Set<string>();
+  const addOwner = ({ user: owner, borrowedUntil }: EndedBorrow): void => {
+    if (owner === user || borrowedUntil === null || borrowedUntil <= systemTime) return;
+    const isHeld = (pool.get(owner)?.end ?? 0) > context.at;
+    if (!isHeld && findHold(state, terms.product, owner)?.hold?.license !== id) owners.add(owner);
+  };
+  for (const ended of pool.expiryIndex.ended(context.at, Infinity)) addOwner(ended);
+  for (const lapsed of state.lapsedBorrows.values()) if (lapsed.license === id) addOwner(lapsed);
+  return owners.size;
+}
