@@ -70,7 +70,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "two devices get leases of one borrow",
     in: "checkLeasedElsewhere",
-    find: "$registration.leasedTo === null || $registration.leasedTo === $nonceDigest",
+    find: "$lease === null || $lease.device === $nonceDigest",
     replace: "true",
   },
   {
@@ -82,13 +82,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "a borrow whose end moves is leased to another device",
     in: "decideBorrow",
-    find: "findLeasedDevice($registration, $at) ?? $nonceDigest",
+    find: "findLease($$args)?.device ?? $nonceDigest",
     replace: "$nonceDigest",
   },
   {
     name: "a repeated borrow is answered to another device",
     in: "decideBorrow",
-    find: "$license && checkLeasedElsewhere($license, $user, $nonceDigest, $at)",
+    find: "$license && checkLeasedElsewhere($$args)",
     replace: "null",
   },
   {

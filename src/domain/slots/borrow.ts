@@ -10,7 +10,7 @@ import {
   type IdempotencyKey,
   recordOutcome,
 } from "../idempotency/idempotency.ts";
-import { findLeasedDevice, checkLeasedElsewhere } from "./leases.ts";
+import { findLease, checkLeasedElsewhere } from "./leases.ts";
 import { limits } from "../limits.ts";
 import { findHold, leaveQueue } from "../queue/holds.ts";
 import { err, ok, type Result } from "../result.ts";
@@ -66,7 +66,7 @@ export function decideBorrow(state: State, command: Borrow, context: RuleContext
     if (!recordedDecision.ok) return recordedDecision;
     const { outcome } = recordedDecision.value;
     const license = state.licenses.get(outcome.license);
-    const leaseFault = license && checkLeasedElsewhere(license, user, nonceDigest, at);
+    const leaseFault = license && checkLeasedElsewhere(state, license, user, nonceDigest, context);
     return leaseFault ? err(leaseFault) : makeDecision([], { ...outcome, user, contact });
   }
 
@@ -74,7 +74,7 @@ export function decideBorrow(state: State, command: Borrow, context: RuleContext
   const choice = findSlot(state, command, facts, context, "borrow");
   if (!choice.ok) return choice;
   const { license, registration, home } = choice.value;
-  const leaseFault = checkLeasedElsewhere(license, user, nonceDigest, at);
+  const leaseFault = checkLeasedElsewhere(state, license, user, nonceDigest, context);
   if (leaseFault !== null) return err(leaseFault);
   const { product } = license.terms;
   const capFault =
@@ -99,7 +99,7 @@ export function decideBorrow(state: State, command: Borrow, context: RuleContext
     end: latest(later(at, license.terms.timeoutMinutes * MINUTE), borrowEnd.value),
     borrowedUntil: borrowEnd.value,
   };
-  const leasedTo = findLeasedDevice(registration, at) ?? nonceDigest;
+  const leasedTo = findLease(state, license, user, context)?.device ?? nonceDigest;
   const events: Event[] =
     registration === null
       ? [

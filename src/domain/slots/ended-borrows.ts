@@ -1,4 +1,5 @@
 import { CLOCK_LIMITS } from "../clock/timekeeper.ts";
+import { lapsedBorrowKey } from "../clock/clock-jumps.ts";
 import { findHold } from "../queue/holds.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { License, State } from "../state.ts";
@@ -10,7 +11,7 @@ import type { LapsedBorrow, Registration } from "./registration.ts";
  * only by the jump keep their slots until it is known which clock is right.
  */
 
-type EndedBorrow = Pick<Registration | LapsedBorrow, "user" | "borrowedUntil">;
+type EndedBorrow = Pick<Registration | LapsedBorrow, "user" | "borrowedUntil" | "leasedTo">;
 
 /** What the system clock shows, if it is so far behind that a jump may have been wrong. */
 const findSystemTime = ({ at, clockBehind }: RuleContext): Instant | null =>
@@ -38,4 +39,20 @@ export function countKeptForOwners(
   for (const ended of pool.expiryIndex.ended(context.at, Infinity)) addOwner(ended);
   for (const lapsed of state.lapsedBorrows.values()) if (lapsed.license === id) addOwner(lapsed);
   return owners.size;
+}
+
+/** The device that has the lease of such a borrow, and until when; null: there is none. */
+export function findLeaseEndedByJump(
+  state: State,
+  { id, pool }: License,
+  user: string,
+  context: RuleContext,
+): { readonly device: string; readonly until: Instant } | null {
+  const systemTime = findSystemTime(context);
+  if (systemTime === null) return null;
+  for (const borrow of [pool.get(user), state.lapsedBorrows.get(lapsedBorrowKey(id, user))]) {
+    const { borrowedUntil: until = null, leasedTo: device = null } = borrow ?? {};
+    if (until !== null && device !== null && until > systemTime) return { device, until };
+  }
+  return null;
 }

@@ -1,7 +1,9 @@
 import type { Fault } from "../fault.ts";
+import type { RuleContext } from "../rule-context.ts";
+import { findLeaseEndedByJump } from "./ended-borrows.ts";
 import { getBorrowEnd, findHeldSlot } from "./slots.ts";
 import type { Registration } from "./registration.ts";
-import type { License } from "../state.ts";
+import type { License, State } from "../state.ts";
 import { getLicenseEnd, type Terms } from "../licenses/terms.ts";
 import { earliest, HOUR, later, MINUTE, type Instant } from "../time.ts";
 
@@ -13,17 +15,36 @@ import { earliest, HOUR, later, MINUTE, type Instant } from "../time.ts";
 
 /** The fault if this user's borrow is leased to another device; null: it is not. */
 export function checkLeasedElsewhere(
-  { pool, terms }: License,
+  state: State,
+  license: License,
   user: string,
   nonceDigest: string | null,
-  at: Instant,
+  context: RuleContext,
 ): Fault | null {
   if (nonceDigest === null) return null;
-  const registration = findHeldSlot(pool, user, at);
-  const until = registration === null ? null : getBorrowEnd(registration, at);
-  if (registration === null || until === null) return null;
-  if (registration.leasedTo === null || registration.leasedTo === nonceDigest) return null;
-  return { code: "leased_elsewhere", until, canReturn: terms.earlyReturn };
+  const lease = findLease(state, license, user, context);
+  if (lease === null || lease.device === nonceDigest) return null;
+  return {
+    code: "leased_elsewhere",
+    until: lease.until,
+    canReturn: license.terms.earlyReturn,
+  };
+}
+
+/** The device that this user's borrow is leased to, and until when; null: none. */
+export function findLease(
+  state: State,
+  license: License,
+  user: string,
+  context: RuleContext,
+): { readonly device: string; readonly until: Instant } | null {
+  const { at } = context;
+  const registration = findHeldSlot(license.pool, user, at);
+  const device = findLeasedDevice(registration, at);
+  const until = registration?.borrowedUntil ?? null;
+  return device !== null && until !== null
+    ? { device, until }
+    : findLeaseEndedByJump(state, license, user, context);
 }
 
 /**

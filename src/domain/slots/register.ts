@@ -48,7 +48,7 @@ export function decideRegister(
   const choice = findSlot(state, command, facts, context, "use");
   if (!choice.ok) return choice;
   const { license, registration, home } = choice.value;
-  const leaseFault = checkLeasedElsewhere(license, user, nonceDigest, at);
+  const leaseFault = checkLeasedElsewhere(state, license, user, nonceDigest, context);
   if (leaseFault !== null) return err(leaseFault);
   const { product } = license.terms;
   const capFault =

@@ -250,6 +250,45 @@ describe("while the system clock is behind a recorded jump", () => {
     });
   });
 
+  describe("a borrow that ended by the jump", () => {
+    const leased = given(licenseInstalled(1, FIVE))
+      .at(MONDAY)
+      .execute(borrow("ada", null, { nonceDigest: "laptop" }))
+      .at(days(30))
+      .execute(jump(minutesLater(5), days(30)));
+    const elsewhere = {
+      ok: false,
+      fault: { code: "leased_elsewhere", until: days(10), canReturn: true },
+    };
+    const onTablet = { nonceDigest: "tablet" };
+
+    test("is leased to no other device, before and after its expiry is recorded", () => {
+      const recorded = leased.at(days(30)).execute(register("fay"));
+      for (const { events } of [leased, recorded]) {
+        const suspectState = state(events);
+        for (const command of [register("ada", onTablet), borrow("ada", null, onTablet)])
+          expect(transact(suspectState, command, context)).toMatchObject(elsewhere);
+      }
+    });
+
+    test("can be borrowed again by its device, and by a call without a nonce", () => {
+      for (const nonceDigest of ["laptop", null]) {
+        const suspectState = state(leased.events);
+        expect(transact(suspectState, borrow("ada", null, { nonceDigest }), context).ok).toBe(true);
+        expect(transact(suspectState, register("ada", onTablet), context)).toMatchObject({
+          fault: { code: "leased_elsewhere" },
+        });
+      }
+    });
+
+    test("can be leased to another device once its end has passed by the system clock too", () => {
+      const at = days(41);
+      const ended = contextAt(at, { clockBehind: 30 * DAY - 5 * MINUTE });
+      const command = borrow("ada", null, onTablet);
+      expect(transact(state(leased.events), command, ended).ok).toBe(true);
+    });
+  });
+
   test("slots that are reserved but lent change neither of the two", () => {
     const pool = poolRules("cad", { reservations: [reserve("sim", 1, "lend")] });
     const ruled = ahead.at(days(30)).execute(applyRules(ruleSet([group("sim")], pool)));
