@@ -15,7 +15,10 @@ export function jumpClock(site: ModelSite, { from, to }: JumpClock): Answer {
   return makeGrant({});
 }
 
-/** Instants set under the right clock stay; those set under a wrong clock move back with it. */
+/**
+ * Instants set under the right clock stay; those set under a wrong clock move back with it. The end
+ * of a borrow stays in any case: it is in a signed lease.
+ */
 export function setClockBack(site: ModelSite, { to }: SetClockBack, from: Instant): Answer {
   const undone = site.jumps.filter((jump) => jump.to > to);
   // Of a jump across the new time, the part before that time stays.
@@ -29,8 +32,8 @@ export function setClockBack(site: ModelSite, { to }: SetClockBack, from: Instan
     recorded.value = addMilliseconds(recorded.value, -by);
     recorded.setAt = addMilliseconds(recorded.setAt, -by);
   };
-  for (const { takenAt, timeoutAt, borrows } of site.slots) {
-    for (const recorded of [takenAt, timeoutAt, ...borrows]) move(recorded);
+  for (const { takenAt, timeoutAt } of site.slots) {
+    for (const recorded of [takenAt, timeoutAt]) move(recorded);
   }
   for (const { at, outcome } of site.keys) {
     const before = at.value;
@@ -47,12 +50,14 @@ export function setClockBack(site: ModelSite, { to }: SetClockBack, from: Instan
 
 /** A repeated call is answered with the slot as it is now. */
 function moveOutcome(outcome: Record<string, unknown>, by: number, to: Instant): void {
-  for (const name of ["registeredAt", "end", "borrowedUntil"]) {
+  for (const name of ["registeredAt", "end"]) {
     const value = outcome[name];
     // A slot that was taken before keeps the time it was taken.
     const isKept = name === "registeredAt" && Number(value) <= to;
     if (typeof value === "number" && !isKept) outcome[name] = value - by;
   }
+  const { end, borrowedUntil } = outcome;
+  if (typeof borrowedUntil === "number") outcome["end"] = Math.max(Number(end), borrowedUntil);
 }
 
 /** How much less the clock would have shown when this was written, had it been right. */
@@ -77,10 +82,8 @@ export function writeExpiry(site: ModelSite, slot: SlotRecord): void {
 
 /** Drops borrows that have ended, unless the clock may have jumped past their end by mistake. */
 export function dropEndedBorrows(site: ModelSite, slot: SlotRecord, at: Instant): void {
-  slot.borrows = slot.borrows.filter(
-    ({ value, commandCount }) =>
-      at < value || site.jumps.some((jump) => jump.position > commandCount),
-  );
+  if (site.jumps.length > 0) return;
+  slot.borrows = slot.borrows.filter(({ value }) => at < value);
 }
 
 /**

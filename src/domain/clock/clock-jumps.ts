@@ -7,6 +7,10 @@ import { later, type Instant } from "../time.ts";
 export const sumJumpsSince = (jumps: readonly ClockJump[], setAt: Instant): number =>
   jumps.reduce((sum, { from, to }) => (setAt <= from ? sum + to - from : sum), 0);
 
+/** The maximum that the clock may be ahead now (milliseconds). */
+export const sumJumps = (jumps: readonly ClockJump[]): number =>
+  jumps.reduce((sum, { from, to }) => sum + to - from, 0);
+
 export const lapsedBorrowKey = (license: number, user: string): string => `${license} ${user}`;
 
 /** The jumps that a set-back to `to` shows to be wrong: they lead to an instant in the future. */
@@ -50,38 +54,25 @@ export function makeClockSkewAt(
   return (setAt) => (setAt <= to ? 0 : Math.max(0, from - to - sumJumpsSince(undoneJumps, setAt)));
 }
 
-/** The lapsed borrows whose end is in the future again once the clock is set back. */
-export function findBorrowsToRestore(
-  state: State,
-  from: Instant,
-  to: Instant,
-): readonly LapsedBorrow[] {
-  const skew = makeClockSkewAt(state.clockJumps, from, to);
-  return [...state.lapsedBorrows.values()]
-    .map((lapsed) => moveLapsedBorrow(lapsed, skew))
-    .filter((lapsed) => lapsed.borrowedUntil > to && isLongerThanCurrent(state, lapsed, skew));
-}
+/**
+ * The lapsed borrows whose end is in the future again once the clock is set back. A borrow lasts
+ * until the end that its lease has, whatever the clock showed when it was granted.
+ */
+export const findBorrowsToRestore = (state: State, to: Instant): readonly LapsedBorrow[] =>
+  [...state.lapsedBorrows.values()].filter(
+    (lapsed) => lapsed.borrowedUntil > to && isLongerThanCurrent(state, lapsed),
+  );
 
 /** False if the user already holds the slot for at least as long as the lapsed borrow. */
-function isLongerThanCurrent(
-  { licenses }: State,
-  lapsed: LapsedBorrow,
-  skew: ClockSkewAt,
-): boolean {
+function isLongerThanCurrent({ licenses }: State, lapsed: LapsedBorrow): boolean {
   const license = licenses.get(lapsed.license);
-  const { borrowedUntil = null, borrowedAt = null } = license?.pool.get(lapsed.user) ?? {};
-  if (license === undefined || borrowedUntil === null || borrowedAt === null) {
-    return license !== undefined;
-  }
-  return later(borrowedUntil, -skew(borrowedAt)) < lapsed.borrowedUntil;
+  if (license === undefined) return false;
+  const current = license.pool.get(lapsed.user)?.borrowedUntil ?? null;
+  return current === null || current < lapsed.borrowedUntil;
 }
 
-export function moveLapsedBorrow(lapsed: LapsedBorrow, skew: ClockSkewAt): LapsedBorrow {
-  const { registeredAt, borrowedUntil, borrowedAt } = lapsed;
-  return {
-    ...lapsed,
-    registeredAt: later(registeredAt, -skew(registeredAt)),
-    borrowedUntil: later(borrowedUntil, -skew(borrowedAt)),
-    borrowedAt: later(borrowedAt, -skew(borrowedAt)),
-  };
-}
+export const moveLapsedBorrow = (lapsed: LapsedBorrow, skew: ClockSkewAt): LapsedBorrow => ({
+  ...lapsed,
+  registeredAt: later(lapsed.registeredAt, -skew(lapsed.registeredAt)),
+  borrowedAt: later(lapsed.borrowedAt, -skew(lapsed.borrowedAt)),
+});

@@ -84,7 +84,7 @@ export function decideSetClockBack(
   // An answer that is not earlier changes no time, but its nonce is used up.
   const newTime = earliest(to, at);
   const events: Event[] = [{ type: "ClockSetBack", at: newTime, from: at, to: newTime, peer }];
-  const borrows = findBorrowsToRestore(state, at, newTime);
+  const borrows = findBorrowsToRestore(state, newTime);
   for (const { license, user, slot, borrowedUntil } of borrows) {
     const registration = state.licenses.get(license)?.pool.get(user);
     const slotFields = { license, user, slot: registration?.slot ?? slot };

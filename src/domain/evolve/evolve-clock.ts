@@ -66,7 +66,7 @@ function* listCounters(state: MutableState): Generator<{
 /**
  * Moves the state back in time. A value that was set while the clock was ahead moves back by as
  * much as the clock was ahead then. A value that was set under the correct clock stays as it was
- * granted.
+ * granted, and so does the end of a borrow, which is in a signed lease.
  */
 export function setClockBack(state: MutableState, { from, to }: ClockSetBack): void {
   const skew = makeClockSkewAt(state.clockJumps, from, to);
@@ -141,11 +141,10 @@ function moveRegistrations(pool: MutableRegistrationPool, skew: ClockSkewAt): vo
     const { contactAuditedAt: auditedAt, lastSeenAt } = registration;
     registration.lastSeenAt = later(lastSeenAt, -skew(lastSeenAt));
     registration.contactAuditedAt = auditedAt && later(auditedAt, -skew(auditedAt));
-    const { borrowedUntil, borrowedAt, leasedTo } = registration;
-    if (borrowedUntil === null || borrowedAt === null) continue;
-    const until = later(borrowedUntil, -skew(borrowedAt));
-    pool.setBorrow(registration, { until, at: later(borrowedAt, -skew(borrowedAt)), leasedTo });
-    // A heartbeat while the clock was wrong must not shorten a borrow granted while it was correct.
+    const { borrowedUntil: until, borrowedAt } = registration;
+    if (until === null || borrowedAt === null) continue;
+    registration.borrowedAt = later(borrowedAt, -skew(borrowedAt));
+    // The lease of a borrow is valid until then, whatever the clock showed when it was signed.
     if (registration.end < until) pool.changeEnd(registration, until);
   }
 }
@@ -213,13 +212,12 @@ function moveOutcome(outcome: unknown, skew: ClockSkewAt, at: Instant): unknown 
     MutableRegistration,
     "registeredAt" | "end" | "borrowedUntil"
   >;
-  const until = borrowOutcome.borrowedUntil && later(borrowOutcome.borrowedUntil, -skew(at));
+  const { borrowedUntil } = borrowOutcome;
   const end = later(borrowOutcome.end, -skew(at));
   return {
     ...borrowOutcome,
     registeredAt: later(borrowOutcome.registeredAt, -skew(borrowOutcome.registeredAt)),
-    end: until === null ? end : latest(end, until),
-    borrowedUntil: until,
+    end: borrowedUntil === null ? end : latest(end, borrowedUntil),
   };
 }
 

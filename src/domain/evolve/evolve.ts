@@ -122,10 +122,8 @@ export function evolve(readonlyState: State, event: Event): void {
     case "SlotBorrowed": {
       const license = requireLicense(state, event.license);
       const registration = requireHolder(license.pool, event.user);
-      // A shortened borrow is partly returned. Otherwise the end granted before a jump is still
-      // promised.
+      // A shortened borrow is partly returned.
       if (event.early) state.lapsedBorrows.delete(lapsedBorrowKey(event.license, event.user));
-      else keepLapsedBorrow(state, event.license, registration);
       state.slotChanges.add(event.license, event.user);
       setEnd(state, license, registration, event.end, event.at);
       registration.lastSeenAt = event.at;

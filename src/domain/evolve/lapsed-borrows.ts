@@ -1,11 +1,10 @@
-import { lapsedBorrowKey, sumJumpsSince } from "../clock/clock-jumps.ts";
-import { later } from "../time.ts";
+import { lapsedBorrowKey, sumJumps } from "../clock/clock-jumps.ts";
+import { later, type Instant } from "../time.ts";
 import type { MutableState, MutableRegistration } from "./mutable-state.ts";
 
 /**
- * Called when a registration's borrow has ended or gets another end. If the clock jumped since the
- * borrow was granted, its true end may still be in the future, and so may the end of the lease that
- * its application holds.
+ * Called when a registration's borrow has ended. If the clock jumped, that end may truly be in the
+ * future, and so is the end of the lease that its application holds.
  */
 export function keepLapsedBorrow(
   state: MutableState,
@@ -14,7 +13,7 @@ export function keepLapsedBorrow(
 ): void {
   const { user, slot, registeredAt, contact, borrowedUntil, borrowedAt } = registration;
   if (borrowedUntil === null || borrowedAt === null) return;
-  if (sumJumpsSince(state.clockJumps, borrowedAt) === 0) return;
+  if (isSettled(state, borrowedUntil)) return;
   const key = lapsedBorrowKey(license, user);
   const existing = state.lapsedBorrows.get(key);
   if (existing !== undefined && existing.borrowedUntil > borrowedUntil) return;
@@ -34,16 +33,13 @@ export function keepLapsedBorrow(
 }
 
 /** Drops the lapsed borrows that have ended even if every recorded jump was wrong. */
-export function dropSettledBorrows({
-  lapsedBorrows,
-  clockJumps,
-  latestEventAt,
-}: MutableState): void {
-  for (const [key, { borrowedUntil, borrowedAt }] of lapsedBorrows) {
-    if (latestEventAt >= later(borrowedUntil, sumJumpsSince(clockJumps, borrowedAt)))
-      lapsedBorrows.delete(key);
-  }
+export function dropSettledBorrows(state: MutableState): void {
+  for (const [key, { borrowedUntil }] of state.lapsedBorrows)
+    if (isSettled(state, borrowedUntil)) state.lapsedBorrows.delete(key);
 }
+
+const isSettled = ({ clockJumps, latestEventAt }: MutableState, until: Instant): boolean =>
+  latestEventAt >= later(until, sumJumps(clockJumps));
 
 export function dropLapsedBorrowsOf({ lapsedBorrows }: MutableState, license: number): void {
   for (const [key, borrow] of lapsedBorrows)

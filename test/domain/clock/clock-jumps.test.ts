@@ -88,8 +88,8 @@ describe("borrows made before an undone clock jump", () => {
     const state = replayEvents(corrected.events);
     const ends = new Map(endsOf(state));
     for (const user of USERS) expect(ends.get(user)).toBe(days(10));
-    // Granted for ten days while the clock was ahead: they last ten days of the right time.
-    for (const user of OTHERS) expect(ends.get(user)).toBe(later(minutesLater(5), 10 * DAY));
+    // Granted while the clock was ahead: their leases are valid until then.
+    for (const user of OTHERS) expect(ends.get(user)).toBe(days(40));
     expect(countSlotsInUse(getLicense(state).pool, minutesLater(6))).toBe(10);
     expect(state.lapsedBorrows.size).toBe(0);
   });
@@ -327,6 +327,44 @@ describe("setting the clock back by less than it jumped", () => {
   });
 });
 
+describe("a borrow that was granted while the clock was ahead", () => {
+  const ONE = { slots: 1, borrowHours: 240 };
+  const granted = given(licenseInstalled(1, ONE))
+    .at(days(30))
+    .execute(jump(minutesLater(5), days(30)), borrow("ada"));
+  const corrected = granted.at(later(days(30), MINUTE)).execute(askClock, setBack(minutesLater(6)));
+
+  test("keeps its slot until the end that its lease has", () => {
+    for (const at of [minutesLater(7), days(10), days(30), later(days(40), -1)])
+      corrected.at(at).when(register("bob")).refuses(noFreeSlot(1));
+    corrected.at(days(40)).when(register("bob")).answers({ slotsInUse: 1 });
+  });
+
+  test("gets no earlier end by a borrow without an end", () => {
+    corrected
+      .at(days(1))
+      .when(borrow("ada"))
+      .answers({ borrowedUntil: days(40) });
+  });
+
+  test("can be returned early, where that is allowed", () => {
+    const returned = corrected.at(days(1)).execute(unregister("ada"));
+    returned.at(days(1)).when(register("bob")).answers({ slotsInUse: 1 });
+  });
+
+  test("is restored if it ended by the wrong clock before the set-back", () => {
+    const ended = granted.at(days(41)).execute(register("bob"), unregister("bob"));
+    const restored = ended.at(days(41)).execute(askClock, setBack(days(11)));
+    restored.at(days(12)).when(register("bob")).refuses(noFreeSlot(1));
+  });
+
+  test("is not restored if it was returned before the set-back", () => {
+    const returned = granted.at(days(31)).execute(unregister("ada"));
+    const later = returned.at(days(31)).execute(askClock, setBack(days(1)));
+    later.at(days(2)).when(register("bob")).answers({ slotsInUse: 1 });
+  });
+});
+
 describe("slots granted between two jumps", () => {
   // The clock is right for five minutes, then 30 days ahead, then 60 days.
   const first = given(licenseInstalled(1, FIVE))
@@ -335,12 +373,21 @@ describe("slots granted between two jumps", () => {
   const second = first.at(days(60)).execute(jump(later(days(30), MINUTE), days(60)), borrow("cid"));
   const corrected = second.at(later(days(60), MINUTE)).execute(askClock, setBack(minutesLater(7)));
 
-  test("move by as much as the clock was ahead when they were granted, ended ones too", () => {
+  test("stay until the end of their borrows, those that ended meanwhile too", () => {
     const ends = new Map(endsOf(replayEvents(corrected.events)));
-    expect(ends.get("ada")).toBe(later(minutesLater(5), 10 * DAY));
-    expect(ends.get("cid")).toBe(later(minutesLater(6), 10 * DAY));
+    expect(ends.get("ada")).toBe(days(40));
+    expect(ends.get("cid")).toBe(days(70));
     // A registration that ended meanwhile stays ended: its application registers again.
     expect(ends.get("bob")).toBeUndefined();
+  });
+
+  test("move, if they are not borrowed, by as much as the clock was ahead at the grant", () => {
+    const registered = first.at(later(days(30), MINUTE)).execute(register("dan"));
+    const setBackSoon = registered
+      .at(later(days(30), 2 * MINUTE))
+      .execute(askClock, setBack(minutesLater(7)));
+    const ends = new Map(endsOf(replayEvents(setBackSoon.events)));
+    expect([ends.get("bob"), ends.get("dan")]).toEqual([minutesLater(35), minutesLater(36)]);
   });
 });
 
@@ -356,7 +403,7 @@ describe("a jump before the time that the clock is set back to", () => {
     expect(new Map(endsOf(state))).toEqual(
       new Map([
         ["ada", days(40)],
-        ["bob", days(41)],
+        ["bob", days(100)],
       ]),
     );
     expect(state.clockJumps.map(({ to }) => to)).toEqual([days(30)]);
