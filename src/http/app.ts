@@ -40,7 +40,7 @@ import { licenseUpload } from "./routes/license-upload.ts";
 import { metrics } from "./routes/metrics.ts";
 import { pair } from "./routes/pair.ts";
 import { page } from "./routes/page.ts";
-import { makeStandbyPage, STANDBY_PAGE_HEADERS } from "./page/standby-page.ts";
+import { makeStandbyPage, standbyPageHeaders } from "./page/standby-page.ts";
 import { replyWithFile, serveText, type ServedFile } from "./page/served-file.ts";
 import { qr } from "./routes/qr.ts";
 import { auditLog } from "./routes/audit-log.ts";
@@ -211,7 +211,7 @@ function replyWithFault(fault: AnyFault, { error, set, request }: FailedRequest)
   set.status = body.status;
   const page = makeStandbyPage(request, fault);
   if (page === null) return body;
-  Object.assign(set.headers, STANDBY_PAGE_HEADERS);
+  Object.assign(set.headers, standbyPageHeaders(request));
   return page;
 }
 

@@ -46,17 +46,27 @@ test("HEAD / replies like GET without a body", async () => {
   expect([response.status, body]).toEqual([200, ""]);
 });
 
-test("the pages load nothing from other hosts and cannot be framed", async () => {
+test("the pages load nothing from other hosts, cannot be framed, and have no opener on another site", async () => {
   const site = await openAppliance();
   for (const path of ["/", "/api/v4/docs"]) {
     const [response, html] = await site.get<string>(path);
     const policy = response.headers.get("content-security-policy");
     expect(policy).toContain("default-src 'none'");
     expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'");
     expect(policy).not.toMatch(/unsafe|http|\*/);
+    expect(response.headers.get("cross-origin-opener-policy")).toBe("same-origin");
     expect(response.headers.get("referrer-policy")).toBe("same-origin");
     expect(html).not.toMatch(/https?:|<style|\son\w+=|<script>/);
   }
+});
+
+test("over plain HTTP from another machine, where browsers report it, a page has no opener policy", async () => {
+  const site = await openAppliance();
+  site.peer = "192.168.1.7";
+  const [response] = await site.get<string>("/");
+  expect(response.status).toBe(200);
+  expect(response.headers.get("cross-origin-opener-policy")).toBeNull();
 });
 
 test("every file a page refers to is served with its content type", async () => {

@@ -86,6 +86,8 @@ describe("a host on standby", () => {
     expect(response.status).toBe(503);
     expect(response.headers.get("content-type")).toStartWith("text/html");
     expect(response.headers.get("berth-leader")).toBe("https://beta:8443");
+    expect(response.headers.get("content-security-policy")).toContain("trusted-types 'none'");
+    expect(response.headers.get("cross-origin-opener-policy")).toBe("same-origin");
     expect(body).toContain("Host beta of the pair answers");
     expect(body).toContain('<a href="https://beta:8443">');
     expectRefusal(await host.get("/", { accept: "*/*" }), 503, "standby");

@@ -1,11 +1,14 @@
 import type { AnyFault } from "../../faults/fault-types.ts";
 import { callerOf } from "../access/gate.ts";
 import { escapeHtml } from "./escape-html.ts";
+import { pageHeaders, pagePolicy } from "./page-headers.ts";
 
-export const STANDBY_PAGE_HEADERS = {
+const POLICY = pagePolicy();
+
+export const standbyPageHeaders = (request: Request) => ({
   "content-type": "text/html; charset=utf-8",
-  "content-security-policy": "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
-};
+  ...pageHeaders(request, POLICY),
+});
 
 /**
  * A refusal for a person: who opens the page of a host that does not lead must find the leader.

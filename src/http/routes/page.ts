@@ -3,22 +3,18 @@ import { describeRoute, type RouteDetail } from "../openapi/describe-route.ts";
 import { isLocalRequest } from "../access/gate.ts";
 import { refuse } from "../faults.ts";
 import { findAsset, renderPage, type PageValues } from "../page/page-files.ts";
+import { pageHeaders, pagePolicy } from "../page/page-headers.ts";
 import { replyWithFile, type ServedFile } from "../page/served-file.ts";
 import { ASSETS_PATH } from "../../platform/embedded/page-files.ts";
 import type { RouteDeps } from "./deps.ts";
 
-/** Allows only the server's own files, nothing inline, and no embedding in a frame. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
+/** The pages load only the server's own files. */
+const POLICY = pagePolicy(
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self' data:",
   "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-].join("; ");
+);
 
 /** Browsers ask for a page each time, and get it only if it has changed. */
 const REVALIDATED = "no-cache";
@@ -81,7 +77,7 @@ function valuesFor({ siteSettings, commandLine }: RouteDeps, request: Request): 
 function reply(request: Request, file: ServedFile, cacheControl = REVALIDATED): Response {
   return replyWithFile(request, file, {
     "cache-control": cacheControl,
-    "content-security-policy": CONTENT_SECURITY_POLICY,
+    ...pageHeaders(request, POLICY),
     // No referrer to other sites, but to this one: the gate checks it in requests of the page.
     "referrer-policy": "same-origin",
   });
