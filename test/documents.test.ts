@@ -74,6 +74,10 @@ describe("every document", () => {
     expect(cells.filter((cell) => cell.length > MAX_CELL)).toEqual([]);
   });
 
+  test.each(documentPaths)("%s separates a person and a machine in a user name with #", (path) => {
+    expect(readDocument(path).match(/\w+@ws-\d+/g)).toBeNull();
+  });
+
   test("defines a term as every other document does", () => {
     const definitions = new Map<string, Set<string>>();
     for (const path of documentPaths) {

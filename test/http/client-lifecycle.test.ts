@@ -131,7 +131,7 @@ test("src/http/README.md has every row of the client lifecycle table on the docu
 
 test("a heartbeat every third of floating_timeout keeps the slot while other users wait for one", async () => {
   const site = await RestartableServer.open();
-  const client = await startClient(site, "ada@ws-17");
+  const client = await startClient(site, "ada#ws-17");
   await startClient(site, "grace");
   for (let beat = 0; beat < 100; beat += 1) {
     site.advanceTime(client.interval);
@@ -200,14 +200,17 @@ test("one user name on two machines shares a slot, and the first to quit release
   expect(await second.heartbeat()).toBe("gap");
 });
 
-test("user names that contain the machine name take one slot for each machine", async () => {
+test("user names with the machine after # take one slot for each machine, and rules count one person", async () => {
   const site = await RestartableServer.open();
   const [first, second] = [
-    await startClient(site, "ada@ws-17"),
-    await startClient(site, "ada@ws-18"),
+    await startClient(site, "ada#ws-17"),
+    await startClient(site, "ada#ws-18"),
   ];
   expect((await site.appliance.listHolders()).length).toBe(2);
   await first.quit();
+  const rules = '[[rule]]\nproduct = "cad"\n[rule.limit]\neach_user = 1\n';
+  unwrap(await site.appliance.services.sharingRules.apply(rules, "*", "open", "test"));
+  expect((await site.post("register", { user: "ada#ws-17" }))[1].code).toBe("slots_capped");
   site.advanceTime(MINUTE);
   expect(await second.heartbeat()).toBe("registered");
 });
@@ -328,18 +331,19 @@ test("register is refused after the end of the license even before expires_at", 
   expect((await site.post("register", { user: "ada" }))[1].code).toBe("license_expired");
 });
 
-test("a caller with a login acts only under its own name, and its token expires after an hour", async () => {
+test("a caller with a login acts only under its own name and its instances, and its token expires after an hour", async () => {
   const site = await openAppliance({ gate: { clientAuth: "login" } });
-  const [name, password] = ["ada@ws-17", "a long enough password"];
+  const [name, password] = ["ada", "a long enough password"];
   await site.services.access.setUser(name, "user", password, "test");
   const basic = `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}`;
   const [, { token }] = await site.get<{ token: string }>("/auth", { authorization: basic });
   const register = async (user: string) =>
     (await site.register({ user }, { authorization: `Bearer ${token}` }))[0].status;
-  expect(await register("ada@ws-17")).toBe(200);
-  expect(await register("ada")).toBe(403);
+  expect(await register("ada")).toBe(200);
+  expect(await register("ada#ws-17")).toBe(200);
+  expect(await register("ada@ws-17")).toBe(403);
   site.clock.now = later(site.clock.now, HOUR);
-  expect(await register("ada@ws-17")).toBe(401);
+  expect(await register("ada")).toBe(401);
 });
 
 test("a group of logins contains a login's own instances, and no user that only claims the name", async () => {

@@ -13,7 +13,7 @@ export const clientLifecycle: readonly (readonly [situation: string, action: str
   ],
   [
     "Choosing `user`",
-    "A slot belongs to a name. For one slot per machine, send `ada@ws-17` instead of `ada`.",
+    "A slot belongs to a name; rules count what is before `#`. One slot per machine: `ada#ws-17`.",
   ],
   [
     "`ada` on two machines",
@@ -89,7 +89,7 @@ export const clientLifecycle: readonly (readonly [situation: string, action: str
   ],
   [
     "Names with a login",
-    "`ada` acts as `ada` and `ada#…`, else 403: `ada@ws-17` needs a login of that name.",
+    "`ada` acts as `ada` and as `ada#ws-17`; another name is 403 `forbidden`.",
   ],
   [
     "Clocks",
