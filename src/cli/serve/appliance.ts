@@ -20,8 +20,9 @@ import { runCheckpoint } from "../../operations/folder/checkpoint.ts";
 import { checkpointInChild } from "./checkpoint-child.ts";
 import { createRulesInspector } from "./rules-child.ts";
 import { describeCommandLine } from "./command-line.ts";
-import { EXIT_FAILURE } from "../frame/command.ts";
+import { EXIT_FAILURE, Failure } from "../frame/command.ts";
 import { defaultValues } from "../frame/define-command.ts";
+import { describeUnexpected, systemCode } from "../frame/system-errors.ts";
 import { printError } from "../frame/terminal.ts";
 import {
   readPasswordSources,
@@ -65,6 +66,18 @@ export const socketPath = (folder: string): string => join(folder, "berth.sock")
 /** Milliseconds for waiting clients to receive their 503 before the process exits. */
 const EXIT_DELAY = 250;
 
+/** The default folder is beside the program, where many users may not write. */
+function createDataFolder(folder: string): void {
+  try {
+    realDisk.makeFolder(folder);
+  } catch (error) {
+    const code = systemCode(error);
+    if (code !== "EACCES" && code !== "EPERM" && code !== "EROFS") throw error;
+    const hint = "choose a folder where you may write with --data DIR";
+    throw new Failure(describeUnexpected(error).message, hint, code);
+  }
+}
+
 /** Opens the data folder with the real disk, clock and hardware. */
 export async function openAppliance(options: ApplianceOptions): Promise<Services> {
   const { folder, identityName, kind, create, holder, keepMonths = keepAll, caps } = options;
@@ -72,6 +85,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
   const usageUpdates = new UsageUpdates();
   const passwordSources = readPasswordSources(process.env);
   becomeFolderOwner(folder);
+  if (create) createDataFolder(folder);
   const { operations } = await wire({
     disk: realDisk,
     folder,

@@ -34,6 +34,22 @@ describe("system errors", () => {
     },
   );
 
+  test.skipIf(!canRunAsNobody)(
+    "report a data folder that a plain user cannot create, with another folder as the hint",
+    () => {
+      const folder = tempFolder();
+      chmodSync(folder, 0o755);
+      const data = join(folder, "data");
+      for (const name of ["serve", "demo"]) {
+        const words = [name, "--data", data, "--listen", "127.0.0.1:0"];
+        const { code, stderr } = runAsPlainUser(...words);
+        expect(code).toBe(1);
+        expect(stderr).toContain(`permission denied: ${data}`);
+        expect(stderr).toContain("choose a folder where you may write with --data DIR");
+      }
+    },
+  );
+
   const MIN_PORT = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
 
   test.skipIf(!canRunAsNobody)(
