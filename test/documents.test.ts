@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import manifest from "../package.json";
 import * as exits from "../src/cli/frame/command.ts";
 import { commands } from "../src/cli/command-table.ts";
+import { RULES_LIMITS } from "../src/rules/limits.ts";
 import { parseRules } from "../src/rules/parse-rules.ts";
 import { settings } from "../src/cli/serve/settings.ts";
 import { FAULTS } from "../src/faults/catalog.ts";
@@ -181,6 +182,21 @@ describe("README.md", () => {
         expect.objectContaining({ [method]: expect.any(String) }),
       ]);
     }
+  });
+});
+
+describe("SECURITY.md", () => {
+  test("names every refusal with a status of 5xx", () => {
+    const codes = Object.entries(FAULTS).flatMap(([code, { status }]) =>
+      status < 500 ? [] : code,
+    );
+    const text = readDocument("SECURITY.md");
+    expect(codes.filter((code) => !text.includes(`\`${code}\``))).toEqual([]);
+  });
+
+  test("states the largest body of a request with sharing rules", () => {
+    expect(RULES_LIMITS.bytes).toBe(1024 * 1024);
+    expect(readDocument("SECURITY.md")).toContain("sharing rules 1 MiB");
   });
 });
 
