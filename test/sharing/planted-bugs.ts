@@ -139,4 +139,17 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     find: "$queue.countBefore($place) + $firstAfter + 1",
     replace: "$queue.countBefore($place) + 1",
   },
+  {
+    name: "an explanation counts the slot that is held for the caller",
+    in: "explainLimits",
+    find: "findHold($state, $product, $facts.user)",
+    replace: "null",
+  },
+  {
+    name: "an explanation ignores the caps of the settings",
+    in: "explainClaim",
+    find: "decideRegister($state, $product, $feature, $facts, $context)",
+    replace:
+      "decideRegister($state, $product, $feature, $facts, { ...$context, slotCaps: { perUser: null, perPeer: null } })",
+  },
 ];

@@ -7,6 +7,7 @@ import { HOUR, later, type Instant } from "../../src/domain/time.ts";
 import { parseRules } from "../../src/rules/parse-rules.ts";
 import { makeNextInstall, makeRequestCommand } from "../support/new-site.ts";
 import { featureTerms, install, MONDAY, remove } from "../support/scenario.ts";
+import { explainCall } from "./compare-explanation.ts";
 import { listDifferences } from "./compare-state.ts";
 import { assertOrder, assertPromises, BrokenPromise, type Grant } from "./promises.ts";
 import {
@@ -138,8 +139,11 @@ export class SequenceRun {
     this.#dispatch(product, []);
     const wasHeld = this.#isHeldBy(claim, type === "feature" ? FEATURE : null);
     const isCollected = (this.model.findPlace(product, facts.user)?.hold ?? null) !== null;
+    const explained = this.#explain(step);
     const [real, answer] = this.#claim(step, claim, fields);
     this.#compare(step, real, answer);
+    const [said, expected] = explained?.(real) ?? [];
+    if (!Bun.deepEquals(said, expected)) this.#fail({ explain: step }, said, expected);
     this.#noteFacts(facts);
     if (!answer.granted) this.#afterRefusal(step, claim, real, answer);
     if (wasHeld && !real.ok && type !== "borrow")
@@ -182,6 +186,16 @@ export class SequenceRun {
     const command = { ...others, feature: FEATURE, peer: contact.peer };
     const answer = this.model.claimFeature({ ...claim, facts: this.#factsNow(step) }, FEATURE, at);
     return [this.real.run({ type: "FeatureRegister", ...command }, at), answer];
+  }
+
+  /** Null: what is explained has no license and no end of a borrow. */
+  #explain(step: CallStep) {
+    const { type, product, licenseIndex, hours } = step;
+    if (licenseIndex !== null || (type === "borrow" && hours !== null)) return null;
+    if (type !== "register" && type !== "borrow" && type !== "feature") return null;
+    const feature = type === "feature" ? FEATURE : null;
+    const call = { type, product, feature, facts: this.#factsNow(step) };
+    return explainCall(this.real, this.model, call, this.#at);
   }
 
   /** The host of a feature's caller is that of the slot that it holds. */

@@ -197,13 +197,12 @@ function judgeAdmission({ pool }: RuledPool, { product, feature, facts }: Claim)
 function findLimit(
   { pool, use }: RuledPool,
   { facts }: Claim,
-  { rulesIndex }: State,
+  state: State,
   ownHold: number | null,
 ): ReachedLimit | null {
   const { eachUser, eachHost, groupLimits } = pool.rules;
   if (eachUser === null && eachHost === null && groupLimits.length === 0) return null;
-  const hold = ownHold === null ? null : rulesIndex.findHold(ownHold);
-  const ownShares = hold === null ? NO_SHARES : pool.sharesOf(hold.facts);
+  const ownShares = sharesOfHold(pool, state, ownHold);
   const { person, host, limitGroups } = pool.sharesOf(facts);
   if (eachUser !== null && person !== null) {
     if (isReached(use.byPerson(person), ownShares.person === person, eachUser))
@@ -219,6 +218,16 @@ function findLimit(
       return makeReachedLimit("group", limit.group, limit);
   }
   return null;
+}
+
+/** What the hold of a place counts for; nothing without one. */
+export function sharesOfHold(
+  pool: RuledPool["pool"],
+  { rulesIndex }: State,
+  place: number | null,
+): Shares {
+  const hold = place === null ? null : rulesIndex.findHold(place);
+  return hold === null ? NO_SHARES : pool.sharesOf(hold.facts);
 }
 
 const isReached = (count: number, isOwn: boolean, { slots }: Limit): boolean =>

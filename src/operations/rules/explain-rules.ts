@@ -1,6 +1,7 @@
 import { pluralize } from "../../domain/event-texts.ts";
 import type { RuleContext } from "../../domain/rule-context.ts";
-import { listReservations } from "../../domain/rules/judge-claim.ts";
+import { findHold } from "../../domain/queue/holds.ts";
+import { listReservations, sharesOfHold } from "../../domain/rules/judge-claim.ts";
 import type { CallerFacts } from "../../domain/rules/caller-facts.ts";
 import type { Limit, RulePosition } from "../../domain/rules/rule-set.ts";
 import type { RuledPool } from "../../domain/rules/rules-index.ts";
@@ -26,7 +27,7 @@ export function listSteps(
   return [
     ...explainGroups("deny", ruled.pool.rules.deny, groups, "refuses"),
     ...explainGroups("allow_only", ruled.pool.rules.allowOnly ?? [], groups, "passes"),
-    ...explainLimits(ruled, facts),
+    ...explainLimits(state, ruled, facts),
     ...listReservations(state, { product, feature }, at).map(
       ({ group, slots, idle, acting, idleSlots, line }): ExplainedRule => ({
         rule: "reserve",
@@ -66,23 +67,37 @@ function explainGroups(
   }));
 }
 
-function explainLimits({ pool, use }: RuledPool, facts: CallerFacts): readonly ExplainedRule[] {
-  const { eachUser, eachHost } = pool.rules;
+/** A slot that is held for the caller does not count against it. */
+function explainLimits(
+  state: State,
+  { pool, use }: RuledPool,
+  facts: CallerFacts,
+): readonly ExplainedRule[] {
+  const { product, feature, eachUser, eachHost } = pool.rules;
   const { person, host, limitGroups } = pool.sharesOf(facts);
+  const hold = feature === null ? findHold(state, product, facts.user) : null;
+  const own = sharesOfHold(pool, state, hold?.number ?? null);
+  const personUse = person === null ? 0 : countOthers(use.byPerson(person), own.person === person);
+  const hostUse = host === null ? 0 : countOthers(use.byHost(host), own.host === host);
   return [
     ...(eachUser === null || person === null
       ? []
-      : [explainLimit("limit.each_user", `person ${person}`, use.byPerson(person), eachUser)]),
+      : [explainLimit("limit.each_user", `person ${person}`, personUse, eachUser)]),
     ...(eachHost === null
       ? []
       : host === null
         ? [noHostStep(eachHost.line)]
-        : [explainLimit("limit.each_host", `host ${host}`, use.byHost(host), eachHost)]),
-    ...limitGroups.map((limit) =>
-      explainLimit("limit.groups", `group ${limit.group}`, use.byGroup(limit.group), limit),
-    ),
+        : [explainLimit("limit.each_host", `host ${host}`, hostUse, eachHost)]),
+    ...limitGroups.map((limit) => {
+      const { group } = limit;
+      const isOwn = own.limitGroups.some((ownLimit) => ownLimit.group === group);
+      const groupUse = countOthers(use.byGroup(group), isOwn);
+      return explainLimit("limit.groups", `group ${group}`, groupUse, limit);
+    }),
   ];
 }
+
+const countOthers = (count: number, isOwn: boolean): number => count - (isOwn ? 1 : 0);
 
 const explainLimit = (
   rule: string,
