@@ -2,7 +2,8 @@ import { expect, onTestFinished, test } from "bun:test";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildBinary, startBinary } from "../support/binary.ts";
+import { startBinary } from "../support/binary.ts";
+import { killCommand, spawnBerth } from "../support/kill-command.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { contentsOf } from "../support/temp-folder.ts";
 import { chooseSize } from "../support/suite-harness.ts";
@@ -14,9 +15,6 @@ const LISTEN = ["--listen", "127.0.0.1:0"];
 const STEPS = [/^restore\.new$/, /^restoring-/, /^replaced-/, /^arriving-/, null] as const;
 
 const STORED = /^(?:state|journal|identity|history)/;
-
-const startBerth = (...args: string[]) =>
-  Bun.spawn([buildBinary(), ...args], { cwd: "/", env: {}, stdout: "ignore", stderr: "ignore" });
 
 interface BackedUpSite {
   readonly file: string;
@@ -35,29 +33,10 @@ async function prepare(root: string): Promise<BackedUpSite> {
       body: JSON.stringify({ user }),
     });
   expect((await register("ada")).status).toBe(200);
-  expect(await startBerth("backup", file, "--data", folder).exited).toBe(0);
+  expect(await spawnBerth("backup", file, "--data", folder).exited).toBe(0);
   expect((await register("bob")).status).toBe(200);
   expect(await server.stop()).toBe(0);
   return { file, folder };
-}
-
-/** Kills a restore when it reaches a step, or at a random instant up to `longest` ms. */
-async function killRestoreAt(
-  step: RegExp | null,
-  { file, folder }: BackedUpSite,
-  longest: number,
-): Promise<number> {
-  const child = startBerth("restore", file, "--data", folder, "--accept-loss");
-  if (step === null) {
-    await Promise.race([Bun.sleep(Math.random() * longest), child.exited]);
-  } else {
-    // Without a pause, because a step may take less than a millisecond.
-    while (child.exitCode === null && !readdirSync(folder).some((name) => step.test(name))) {
-      await new Promise(setImmediate);
-    }
-  }
-  child.kill("SIGKILL");
-  return child.exited;
 }
 
 /** Starts a server on the folder, and returns its users and its recovery notes. */
@@ -84,8 +63,9 @@ test(`a killed restore leaves the old contents or the new ones, and loses no fil
     cpSync(site.folder, folder, { recursive: true });
     const started = performance.now();
     // The first restore is not killed, to measure how long it takes.
-    const step = round === 0 ? /^never$/ : (STEPS[round % STEPS.length] ?? null);
-    const code = await killRestoreAt(step, { ...site, folder }, longest);
+    const name = round === 0 ? /^never$/ : (STEPS[round % STEPS.length] ?? null);
+    const restore = spawnBerth("restore", site.file, "--data", folder, "--accept-loss");
+    const code = await killCommand(restore, { folder, name, longest });
     if (round === 0) longest = performance.now() - started;
     const names = readdirSync(folder);
     const isCommitted = names.some((name) => /^(?:restoring|replaced|arriving)-/.test(name));
@@ -95,7 +75,7 @@ test(`a killed restore leaves the old contents or the new ones, and loses no fil
     if (code === 0) expect(isCommitted).toBe(true);
     const wasUnfinished = names.some((name) => /^(?:restoring|arriving)-/.test(name));
     expect(notes.includes("an interrupted restore was finished")).toBe(wasUnfinished);
-    expect(await startBerth("verify", "--data", folder).exited).toBe(0);
+    expect(await spawnBerth("verify", "--data", folder).exited).toBe(0);
     if (isCommitted) {
       const replaced = readdirSync(folder).find((name) => name.startsWith("replaced-")) ?? "";
       const { ".": mode, ...replacedFiles } = contentsOf(join(folder, replaced));
