@@ -41,15 +41,17 @@ export function countKeptForOwners(
   return owners.size;
 }
 
-/** The device that has the lease of such a borrow, and until when; null: there is none. */
-export function findLeaseEndedByJump(
+/**
+ * The device that has the lease of such a borrow, and until when; null: there is none. After the
+ * clock was set back, the user may hold a longer borrow, which no device has the lease of.
+ */
+export function findLapsedLease(
   state: State,
   { id, pool }: License,
   user: string,
   context: RuleContext,
 ): { readonly device: string; readonly until: Instant } | null {
-  const systemTime = findSystemTime(context);
-  if (systemTime === null) return null;
+  const systemTime = findSystemTime(context) ?? context.at;
   for (const borrow of [pool.get(user), state.lapsedBorrows.get(lapsedBorrowKey(id, user))]) {
     const { borrowedUntil: until = null, leasedTo: device = null } = borrow ?? {};
     if (until !== null && device !== null && until > systemTime) return { device, until };

@@ -1,6 +1,6 @@
 import type { Fault } from "../fault.ts";
 import type { RuleContext } from "../rule-context.ts";
-import { findLeaseEndedByJump } from "./ended-borrows.ts";
+import { findLapsedLease } from "./ended-borrows.ts";
 import { getBorrowEnd, findHeldSlot } from "./slots.ts";
 import type { Registration } from "./registration.ts";
 import type { License, State } from "../state.ts";
@@ -44,7 +44,7 @@ export function findLease(
   const until = registration?.borrowedUntil ?? null;
   return device !== null && until !== null
     ? { device, until }
-    : findLeaseEndedByJump(state, license, user, context);
+    : findLapsedLease(state, license, user, context);
 }
 
 /**

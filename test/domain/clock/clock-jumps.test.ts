@@ -352,6 +352,24 @@ describe("a borrow that was granted while the clock was ahead", () => {
     returned.at(days(1)).when(register("bob")).answers({ slotsInUse: 1 });
   });
 
+  test("is not leased to a second device while the lease of an earlier one is valid", () => {
+    const first = given(licenseInstalled(1, ONE))
+      .at(MONDAY)
+      .execute(borrow("ada", days(1), { nonceDigest: "laptop" }));
+    const second = first
+      .at(days(30))
+      .execute(jump(minutesLater(5), days(30)), borrow("ada", days(31)), askClock)
+      .at(days(30))
+      .execute(setBack(minutesLater(6)));
+    const onTablet = { nonceDigest: "tablet" };
+    const fault = { code: "leased_elsewhere", until: days(1), canReturn: true } as const;
+    const early = second.at(hoursLater(1));
+    early.when(register("ada", onTablet)).refuses(fault);
+    early.when(borrow("ada", null, onTablet)).refuses(fault);
+    early.when(register("ada", { nonceDigest: "laptop" })).answers({ borrowedUntil: days(31) });
+    second.at(days(1)).when(register("ada", onTablet)).answers({ borrowedUntil: days(31) });
+  });
+
   test("is restored if it ended by the wrong clock before the set-back", () => {
     const ended = granted.at(days(41)).execute(register("bob"), unregister("bob"));
     const restored = ended.at(days(41)).execute(askClock, setBack(days(11)));
