@@ -31,7 +31,10 @@ export const STORAGE_FAULTS: FaultRows<StorageCode> = {
   },
   storage_failed: {
     status: 503,
-    message: () => "the disk failed: the outcome is unknown; try again",
+    message: ({ isHanging }) =>
+      isHanging === true
+        ? "the disk does not answer: the outcome is unknown; try again"
+        : "the disk failed: the outcome is unknown; try again",
     hint: "check the disk; berth doctor shows details",
   },
   standby: {

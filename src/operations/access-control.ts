@@ -281,7 +281,7 @@ export class AccessControl {
   ): Promise<Result<null, Fault | StorageFault>> {
     try {
       const saved = await this.#commit(list, () =>
-        this.#store.transact({ type: "ChangeAccess", ...command }, () => null),
+        this.#store.transact({ type: "ChangeAccess", ...command }, () => null, null, "outcome"),
       );
       if (saved.ok) this.#credentials.list = list;
       else this.#isUnsaved = true;

@@ -192,6 +192,8 @@ export class AuditMaintenance {
     return this.#store.transact(
       { type: "DeclareAuditGaps", gaps: [...newGaps, ...redeclared], note, peer },
       (_state, { gaps }) => gaps.slice(0, newGaps.length),
+      null,
+      "outcome",
     );
   }
 

@@ -76,7 +76,8 @@ export class CloudCredentials {
     const refusal = this.#publisher.findRefusal(content);
     if (refusal !== null) return err(refusal);
     // Audit log first: it may name a change that then failed, but no change is missing from it.
-    const recorded = await this.#store.transact({ type: "SetKeys", changed, peer }, () => null);
+    const command = { type: "SetKeys" as const, changed, peer };
+    const recorded = await this.#store.transact(command, () => null, null, "outcome");
     if (!recorded.ok) return recorded;
     const published = await this.#publisher.publish(content, () =>
       this.#sealed.change({

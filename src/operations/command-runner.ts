@@ -170,7 +170,9 @@ export class CommandRunner {
   async #writeRefusalCounts(): Promise<void> {
     const refusals = this.#refusals.drain();
     if (refusals.length === 0) return;
-    const written = await this.#store.transact({ type: "CountRefusals", refusals }, () => null);
+    const command = { type: "CountRefusals" as const, refusals };
+    // Not before the outcome is known: they must not be written twice.
+    const written = await this.#store.transact(command, () => null, null, "outcome");
     if (!written.ok) this.#refusals.restore(refusals);
   }
 }

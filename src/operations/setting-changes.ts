@@ -80,8 +80,8 @@ export class SettingChanges {
     if (refusal !== null) return err(refusal);
     try {
       const prepared = await this.#file.prepare(content);
-      const record = () =>
-        this.#store.transact({ type: "ChangeSettings", changes, peer }, () => null);
+      const command = { type: "ChangeSettings" as const, changes, peer };
+      const record = () => this.#store.transact(command, () => null, null, "outcome");
       return await commitRecorded(this.#publisher, { content, prepared, record });
     } catch (error) {
       if (errorCode(error) === null) throw error;

@@ -6,6 +6,7 @@ import type { PrivateKey } from "../license/keys.ts";
 import { signLease } from "../license/lease.ts";
 import type { ApplianceClock } from "../platform/clock.ts";
 import type { Disk } from "../platform/files/disk.ts";
+import { isHangingDisk } from "../store/journal/storage-fault.ts";
 import { FolderChanged } from "../store/folder/folder-changed.ts";
 import type { LockHolder } from "../store/folder/lock.ts";
 import { EditedSettingsFile } from "../store/folder/edited-settings-file.ts";
@@ -217,7 +218,11 @@ export async function wire(
   }
   const publisherOf = (name: SharedFileName): FilePublisher =>
     sharedFiles?.publisherOf(name) ??
-    createLocalPublisher(() => store.peek((state) => findChangeFault(state, null)));
+    createLocalPublisher(() => {
+      const { fault } = store.status();
+      // The files would be waited for as long as the disk takes.
+      return isHangingDisk(fault) ? fault : store.peek((state) => findChangeFault(state, null));
+    });
   const sealedFile = new SealedFile(disk, folder, { key: sealingKey });
   const credentials = new CloudCredentials(store, sealedFile, providedKeys, publisherOf("keys"));
   const vendorTrust = new VendorTrust(store, identity, builtInTrust);

@@ -1,3 +1,4 @@
+import type { OpenFile } from "../platform/files/disk.ts";
 import type { HistogramCounts } from "../platform/metrics/histogram.ts";
 import type { CheckpointRunner } from "./checkpoint/checkpoint-runner.ts";
 import { canWriteProbe } from "./folder/disk-space.ts";
@@ -7,7 +8,12 @@ import { FileBatchWriter } from "./journal/batch-writer.ts";
 import { LogUnavailable, type SharedLog } from "./log/shared-log.ts";
 import { LogBatchWriter } from "./log/log-batch-writer.ts";
 import { GroupCommit } from "./journal/group-commit.ts";
-import { StorageError, type StorageFault } from "./journal/storage-fault.ts";
+import {
+  HANGING_DISK,
+  StorageError,
+  waitForOutcome,
+  type StorageFault,
+} from "./journal/storage-fault.ts";
 import type { ValidSegment } from "./journal/replay.ts";
 import { createNextSegment, type RotationSchedule } from "./journal/rotation.ts";
 import type { LiveState } from "./live-state.ts";
@@ -46,6 +52,8 @@ export class RecoverableJournal {
   #stepDown: Promise<void> | null = null;
   #isProbing = false;
   #appendError: LogUnavailable | null = null;
+  /** Callers were answered before the sync that is under way, or the one before it, returned. */
+  #hasGivenUp = false;
 
   constructor(options: JournalOptions, segment: ValidSegment, parts: StoreParts) {
     this.#options = options;
@@ -65,15 +73,32 @@ export class RecoverableJournal {
 
   /** Null: changes are accepted. */
   get fault(): StorageFault | null {
-    return this.#fault;
+    if (this.#hasGivenUp && !this.#isHanging) this.#hasGivenUp = false;
+    return this.#fault ?? (this.#hasGivenUp ? HANGING_DISK : null);
   }
 
-  /** A disk that does not answer counts as failed: the other host of a pair can do better. */
+  /**
+   * A disk that does not answer counts as failed, also for the leader of a pair, whose changes need
+   * only the log: the other host can do better.
+   */
   get reportedFault(): StorageFault | null {
-    const isHanging =
-      this.#writer instanceof LogBatchWriter &&
-      performance.now() - this.#writer.syncBeganAt > HANGING_SYNC_MS;
-    return this.#fault ?? (isHanging ? { code: "storage_failed" } : null);
+    return this.#fault ?? (this.#isHanging ? HANGING_DISK : null);
+  }
+
+  get #isHanging(): boolean {
+    return this.#syncTimes.countUnfinishedMs() > HANGING_SYNC_MS;
+  }
+
+  /**
+   * Answers the callers of a disk that does not answer, and refuses changes until it does. What was
+   * decided stays in memory: it becomes durable with the sync, or the sync fails and the process
+   * ends.
+   */
+  giveUpHangingSync(): void {
+    // In a pair, callers wait for the log.
+    if (this.#options.log !== null || this.#hasGivenUp || !this.#isHanging) return;
+    this.#hasGivenUp = true;
+    this.#commit.giveUpWaiting();
   }
 
   /** Why the log may not have the last lines of this host; null: it has them. */
@@ -114,7 +139,7 @@ export class RecoverableJournal {
   }
 
   async #finishLeading(): Promise<void> {
-    await this.#commit.whenDurable()?.catch(() => {});
+    await this.#commit.settle();
     // A batch of this host must never be taken for a batch of the log, so this comes last.
     if (this.#writer instanceof LogBatchWriter) this.#writer.epoch = null;
     this.#stepDown = null;
@@ -140,6 +165,11 @@ export class RecoverableJournal {
     return this.#syncTimes.slowest;
   }
 
+  /** For how many milliseconds a sync has not returned; 0: none is under way. */
+  get unfinishedSyncMs(): number {
+    return this.#syncTimes.countUnfinishedMs();
+  }
+
   /** How long the syncs since the start took. */
   get syncDurations(): HistogramCounts {
     return this.#syncTimes.durations;
@@ -160,6 +190,11 @@ export class RecoverableJournal {
     if (failure === null) return;
     this.#fault = failure.fault;
     await this.#commit.switchFile(() => Promise.reject(failure)).catch(() => {});
+  }
+
+  /** Continues in the segment that `open` returns; null: in the open one. */
+  switchSegment(open: () => Promise<OpenFile | null>): Promise<void> {
+    return this.#commit.switchFile(() => this.#syncTimes.watch(open));
   }
 
   /** Closes the open segment once nothing is under way in it. */
@@ -214,7 +249,7 @@ export class RecoverableJournal {
     const { disk, folder, checkSignatures, log } = this.#options;
     const { live, lockedFolder, checkpoints } = this.#parts;
     await this.#commit.pendingSwitch;
-    await this.#commit.whenDurable()?.catch((error: unknown) => {
+    await waitForOutcome(this.#commit.whenDurable()).catch((error: unknown) => {
       if (error instanceof StorageError && error.fault.code === "storage_failed") throw error;
     });
     const failure = lockedFolder.findChange();

@@ -23,7 +23,7 @@ export interface StoreHealth {
   readonly freeBytes: number | null;
   /** What the next checkpoint needs, with a reserve. */
   readonly requiredBytes: number;
-  /** The slowest sync of the last one to two minutes. */
+  /** The slowest sync of the last one to two minutes, also one that has not returned. */
   readonly slowestSyncMs: number;
 }
 
@@ -33,6 +33,8 @@ const SLOW_SYNC_MS = 1_000;
 /** What a store reports about itself. */
 export interface StoreHealthInput {
   readonly slowestSyncMs: number;
+  /** For how many milliseconds the sync that is under way has not returned; 0: none is. */
+  readonly unfinishedSyncMs: number;
   readonly checkpointError: string | null;
   /** For how many milliseconds a checkpoint has been running; null: none is. */
   readonly checkpointRunningMs: number | null;
@@ -47,8 +49,8 @@ export function assessStoreHealth(
   { freeBytes, stateBytes, uncheckpointedBytes }: DiskFigures,
   input: StoreHealthInput,
 ): StoreHealth {
-  const { slowestSyncMs, checkpointError, checkpointRunningMs, isFileLimited, auditFinding } =
-    input;
+  const { slowestSyncMs, unfinishedSyncMs, checkpointError, checkpointRunningMs } = input;
+  const { isFileLimited, auditFinding } = input;
   // All lines after the last checkpoint may have to be copied into the audit log.
   const needed = 2 * stateBytes + uncheckpointedBytes + SPARE_BYTES;
   const warnings: StoreWarning[] = [];
@@ -58,7 +60,13 @@ export function assessStoreHealth(
       message: `the disk of ${folder} has ${formatMiB(freeBytes)} free; it should have ${formatMiB(needed)}: for the next checkpoint, and a reserve`,
     });
   }
-  if (slowestSyncMs >= SLOW_SYNC_MS) {
+  if (unfinishedSyncMs >= SLOW_SYNC_MS) {
+    // Without the time so far: the text must not change with every second.
+    warnings.push({
+      code: "disk_slow",
+      message: `a sync has not returned for more than ${SLOW_SYNC_MS / 1_000} s, and every change waits for it`,
+    });
+  } else if (slowestSyncMs >= SLOW_SYNC_MS) {
     warnings.push({
       code: "disk_slow",
       message: `a sync took ${(slowestSyncMs / 1_000).toFixed(1)} s within the last minutes, and every change waits for a sync`,
@@ -92,7 +100,12 @@ export function assessStoreHealth(
       message: `${auditFinding.message}; ${auditFinding.hint}`,
     });
   }
-  return { warnings, freeBytes, requiredBytes: needed, slowestSyncMs };
+  return {
+    warnings,
+    freeBytes,
+    requiredBytes: needed,
+    slowestSyncMs: Math.max(slowestSyncMs, unfinishedSyncMs),
+  };
 }
 
 /** Ten times the time that a slow disk needs for so many bytes. */
@@ -115,6 +128,23 @@ export class SyncTimes {
   #minute = 0;
   #slowestThisMinute = 0;
   #slowestLastMinute = 0;
+  /** When the sync that is under way began; null: none is. */
+  #beganAt: number | null = null;
+
+  /** Runs what changes wait for, one at a time, so that it is seen while it has not returned. */
+  async watch<T>(sync: () => Promise<T>): Promise<T> {
+    this.#beganAt = performance.now();
+    try {
+      return await sync();
+    } finally {
+      this.#beganAt = null;
+    }
+  }
+
+  /** For how many milliseconds the sync that is under way has not returned; 0: none is. */
+  countUnfinishedMs(): number {
+    return this.#beganAt === null ? 0 : performance.now() - this.#beganAt;
+  }
 
   add(durationMs: number): void {
     this.#rollMinute();

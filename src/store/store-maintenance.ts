@@ -16,7 +16,7 @@ interface MaintainedParts {
   readonly format: StateFormat;
 }
 
-/** What an open store does each second: looks at its files, and makes checkpoints when due. */
+/** What an open store does each second: looks at its disk, and makes checkpoints when due. */
 export class StoreMaintenance {
   readonly #parts: MaintainedParts;
   #timer: Timer | null = null;
@@ -47,7 +47,7 @@ export class StoreMaintenance {
     while (journal.recovering !== null) await journal.recovering;
     if (format.isOld) await format.migrate();
     let open = 0;
-    await journal.commit.switchFile(async () => {
+    await journal.switchSegment(async () => {
       open = journal.commit.pendingBatchSeq ?? live.lastSeq + 1;
       return lockedFolder.startSegment(open);
     });
@@ -57,6 +57,7 @@ export class StoreMaintenance {
 
   async #tick(): Promise<void> {
     const { journal, format, checkpoints, lockedFolder, rotation } = this.#parts;
+    journal.giveUpHangingSync();
     await journal.failIfFolderChanged();
     if (journal.fault?.code === "storage_full") return journal.probeDiskSpace();
     if (checkpoints.currentRun !== null || !journal.canCopyLines || format.isOld) return;

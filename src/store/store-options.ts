@@ -131,6 +131,8 @@ export interface StoreStatus {
 export interface StoreMeasures {
   /** How long the syncs of the journal since the start took, in seconds. */
   readonly syncDurations: HistogramCounts;
+  /** For how many milliseconds a sync has not returned; 0: none is under way. */
+  readonly unfinishedSyncMs: number;
   /** Since the last checkpoint succeeded; if none did, since the start. */
   readonly checkpointAgeMs: number;
 }

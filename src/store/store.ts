@@ -11,7 +11,12 @@ import { CheckpointRunner } from "./checkpoint/checkpoint-runner.ts";
 import { DiskFigureCache } from "./folder/disk-space.ts";
 import { openFolder, type OpenedFolder } from "./folder/folder.ts";
 import { LockedFolder } from "./folder/locked-folder.ts";
-import { toFaultResult, type StorageFault } from "./journal/storage-fault.ts";
+import {
+  DiskHangs,
+  toFaultResult,
+  waitForOutcome,
+  type StorageFault,
+} from "./journal/storage-fault.ts";
 import type { ChainHead } from "./journal/journal.ts";
 import { RotationSchedule } from "./journal/rotation.ts";
 import { LogFollower } from "./log/log-follower.ts";
@@ -107,17 +112,21 @@ export class Store {
    * `view` selects the data for the answer in the same step as the change. A command function gets
    * the chain position of that step. `meter` is charged for additions to the audit log; null: no
    * limit.
+   *
+   * If the disk hangs, the result is `storage_failed` before the outcome is known. Work that goes
+   * on after the change waits for its `outcome` instead, however long the disk takes.
    */
   transact<C extends Command, T>(
     command: C | ((head: ChainHead) => C),
     view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
     meter: AuditMeter | null = null,
+    waitFor: "reply" | "outcome" = "reply",
   ): Promise<Result<T, Fault | StorageFault>> {
     const refusal = this.#journal.fault ?? this.#findChangeFault(command);
     this.#lastFault = refusal;
     if (refusal !== null) return Promise.resolve(err(refusal));
     if (this.#format.isOld) {
-      return this.#format.migrateThen(() => this.transact(command, view, meter));
+      return this.#format.migrateThen(() => this.transact(command, view, meter, waitFor));
     }
     const context = this.#live.makeContext();
     this.#lastDecisionAt = context.at;
@@ -142,7 +151,7 @@ export class Store {
       this.#journal.recoverFromException();
       return Promise.reject(error);
     }
-    return this.#whenDurable(answer, lines);
+    return this.#whenDurable(answer, lines, waitFor);
   }
 
   async read<T>(view: (state: State, context: RuleContext) => T): Promise<Result<T, StorageFault>> {
@@ -230,6 +239,7 @@ export class Store {
     const { coveredSeq, error, runningMs } = this.#checkpoints;
     return assessStoreHealth(this.#options.folder, this.#diskFigures.read(coveredSeq), {
       slowestSyncMs: this.#journal.slowestSyncMs,
+      unfinishedSyncMs: this.#journal.unfinishedSyncMs,
       checkpointError: error,
       checkpointRunningMs: runningMs,
       isFileLimited: this.#journal.fault?.isFileLimit === true || this.#rotation.isSizeLimited,
@@ -238,8 +248,8 @@ export class Store {
   }
 
   measures(): StoreMeasures {
-    const { syncDurations } = this.#journal;
-    return { syncDurations, checkpointAgeMs: this.#checkpoints.ageMs };
+    const { syncDurations, unfinishedSyncMs } = this.#journal;
+    return { syncDurations, unfinishedSyncMs, checkpointAgeMs: this.#checkpoints.ageMs };
   }
 
   /** After a clean stop `state.json` contains everything. */
@@ -247,7 +257,7 @@ export class Store {
     this.#maintenance.stop();
     await this.#follower?.stop();
     await this.#journal.recovering;
-    await this.#journal.commit.whenDurable()?.catch(() => {});
+    await this.#journal.commit.settle();
     await this.#checkpoints.stop();
     await this.#journal.failIfFolderChanged();
     // A folder of an older format was only read: the version that wrote it can still read it.
@@ -279,14 +289,29 @@ export class Store {
   #whenDurable<T, F>(
     answer: Result<T, F>,
     lines: JournalLines = NO_LINES,
+    waitFor: "reply" | "outcome" = "reply",
   ): Promise<Result<T, F | StorageFault>> {
     const syncing = this.#journal.commit.whenDurable();
     if (syncing === null) return Promise.resolve(answer);
-    return syncing.then(() => {
-      const { observer } = this.#options;
-      for (const line of lines) observer?.durable(line, this.#live.state);
-      return answer;
-    }, toFaultResult);
+    return syncing.then(
+      () => {
+        this.#observeDurable(lines);
+        return answer;
+      },
+      (error: unknown) => {
+        if (!(error instanceof DiskHangs)) return toFaultResult(error);
+        const outcome = waitForOutcome(error.outcome).then(() => {
+          this.#observeDurable(lines);
+          return answer;
+        }, toFaultResult);
+        return waitFor === "outcome" ? outcome : toFaultResult(error);
+      },
+    );
+  }
+
+  #observeDurable(lines: JournalLines): void {
+    const { observer } = this.#options;
+    for (const line of lines) observer?.durable(line, this.#live.state);
   }
 
   #observeApplied(lines: JournalLines, at: Instant): void {

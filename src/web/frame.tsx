@@ -18,7 +18,7 @@ import { SignIn } from "./sign-in/sign-in.tsx";
 import { signIn } from "./sign-in/sign-in-texts.ts";
 import { CreatedToken, UnclaimedLine } from "./sign-in/unclaimed.tsx";
 import { siteName } from "./site-name.ts";
-import { isUnreachable, serverStatus } from "./status-stream.ts";
+import { isDiskAway, isUnreachable, serverStatus } from "./status-stream.ts";
 
 /** The header, and the view below it. */
 export const Frame = () => (
@@ -65,6 +65,7 @@ function Content() {
 
 function NotSignedIn() {
   if (accessState.value !== "unknown") return <SignIn />;
+  if (isDiskAway.value) return <DiskAwayNotice />;
   return isUnreachable.value ? <p class="muted">{frame.noAnswerYet}</p> : null;
 }
 
@@ -75,6 +76,7 @@ function SignedInView({ view }: { view: View }) {
   const { value: status } = serverStatus;
   const firstVersion = useRef<string | null>(null);
   useEffect(loadViewsWhenIdle, []);
+  if (isDiskAway.value && status === null) return <DiskAwayNotice />;
   if (status === null) return isUnreachable.value && <p class="muted">{frame.noAnswerYet}</p>;
   firstVersion.current ??= status.version;
   return (
@@ -84,6 +86,7 @@ function SignedInView({ view }: { view: View }) {
       {status.moved_away_at !== null && (
         <Notice kind="bad">{frame.movedAway(formatDateTime(status.moved_away_at))}</Notice>
       )}
+      {isDiskAway.value && <DiskAwayNotice />}
       {isUnreachable.value && <LostHostNotice />}
       <CreatedToken />
       {!SAYS_UNCLAIMED.has(view) && <UnclaimedLine />}
@@ -91,6 +94,12 @@ function SignedInView({ view }: { view: View }) {
     </>
   );
 }
+
+const DiskAwayNotice = () => (
+  <Notice kind="bad" title={frame.diskAway}>
+    <p>{frame.diskAwayText}</p>
+  </Notice>
+);
 
 /** A page of the old version may not fit the replies of the new one. */
 const UpgradeNotice = ({ version }: { version: string }) => (

@@ -22,6 +22,9 @@ export const lastContactAt = signal<number | null>(null);
 /** Whether the last attempt to connect failed. */
 export const isUnreachable = signal(false);
 
+/** Whether the server answers, but cannot use its disk: it shows nothing that could be lost. */
+export const isDiskAway = signal(false);
+
 const SILENCE_TIMEOUT = 15_000;
 const MIN_RETRY_DELAY = 500;
 const MAX_RETRY_DELAY = 10_000;
@@ -37,8 +40,10 @@ export async function watchStatus(): Promise<void> {
     try {
       await followStream(stopped, () => (delay = MIN_RETRY_DELAY));
     } catch (error) {
+      isDiskAway.value = error instanceof ApiError && error.code === "storage_failed";
+      const isRefused = error instanceof ApiError && error.status !== 0 && !isDiskAway.value;
       // Access is denied: signing in starts the stream again.
-      if (error instanceof ApiError && accessState.value !== "open" && error.status !== 0) return;
+      if (isRefused && accessState.value !== "open") return;
     }
     isConnected.value = false;
     if (stopped.aborted) return;
@@ -68,6 +73,7 @@ async function followStream(stopped: AbortSignal, onData: () => void): Promise<v
       isFirstLine = false;
       isConnected.value = true;
       isUnreachable.value = false;
+      isDiskAway.value = false;
       lastContactAt.value = Date.now();
       accessState.value = "open";
       if (line !== "")

@@ -154,6 +154,29 @@ test("a server that hangs is noticed, and an action says that its outcome is unk
   await expectEventually(() => page.locator(".slot-body").getByText("bob").count(), 0);
 });
 
+test("a disk that does not answer is named, and the view is current again when it does", async () => {
+  const view = await openSignedIn(site, token, "#/overview");
+  const { page } = view;
+  const stream = "**/api/admin/v1/stream";
+  const expectNotice = () =>
+    page.getByRole("alert").getByText("The disk of the server does not answer").waitFor();
+  await page.route(stream, (route) =>
+    route.fulfill({
+      status: 503,
+      json: { status: 503, code: "storage_failed", message: "the disk does not answer" },
+    }),
+  );
+  await stopServer();
+  await startAgain();
+  await expectNotice();
+  await expectReconnecting(view);
+  await view.checkAccessibility("a disk that does not answer");
+  await page.reload();
+  await expectNotice();
+  await page.unroute(stream);
+  await expectRecovered(view);
+});
+
 describe("a view whose script cannot be loaded", () => {
   test.each([
     ["because the connection is lost", (route: Route) => route.abort()],

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import type { Event } from "../../src/domain/event.ts";
 import { err } from "../../src/domain/result.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
@@ -11,6 +12,7 @@ import {
   openAndCloseFolder,
   readState,
 } from "../support/licensed-store.ts";
+import { holdProcessClock } from "../support/process-clock.ts";
 import { register } from "../support/scenario.ts";
 import { copyFolder } from "../support/temp-folder.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -85,6 +87,53 @@ describe("store on a failing disk", () => {
     await stop();
     expect(disk.listCalls("write", "sync", "syncData", "rename")).toHaveLength(before);
     expect((await openAndCloseFolder(folder)).seq).toBe(2);
+  });
+});
+
+describe("store on a disk that does not answer", () => {
+  const HANGS = err<StorageFault>({ code: "storage_failed", isHanging: true });
+
+  test("answers its callers after 15 seconds, and its observer and its stop wait for the outcome", async () => {
+    const disk = new FaultyDisk();
+    const durable: string[] = [];
+    const observer = {
+      applied() {},
+      durable: (events: readonly Event[]) => durable.push(...events.map(({ type }) => type)),
+    };
+    const { store, folder, stop } = await openLicensedSite({ disk, observer });
+    durable.length = 0;
+    const clock = holdProcessClock();
+    const syncs = disk.block("syncData");
+    const first = transactCommand(store, register("ada"));
+    await waitUntil(() => syncs.count === 1);
+    const second = transactCommand(store, register("bob"));
+    const outcome = store.transact(register("cem"), () => "granted", null, "outcome");
+    clock.ms += 15_001;
+    for (const result of [first, second]) expect(await result).toEqual(HANGS);
+    const stopping = stop();
+    expect(await isPending(outcome)).toBe(true);
+    expect(durable).toEqual([]);
+    syncs.releaseAll();
+    expect(await outcome).toEqual({ ok: true, value: "granted" });
+    await stopping;
+    expect(durable).toEqual(["SlotTaken", "SlotTaken", "SlotTaken"]);
+    const { state } = await openAndCloseFolder(folder);
+    expect(state.nextSlot).toBe(4);
+  });
+
+  test("counts a folder that is not synced for a new segment", async () => {
+    const disk = new FaultyDisk();
+    const { store } = await openLicensedSite({ disk });
+    const clock = holdProcessClock();
+    const syncs = disk.block("syncFolder");
+    const rotating = store.checkpoint();
+    await waitUntil(() => syncs.count === 1);
+    clock.ms += 15_001;
+    expect(store.status().fault).toEqual({ code: "storage_failed", isHanging: true });
+    syncs.releaseAll();
+    await rotating;
+    expect(store.status().fault).toBeNull();
+    await transactOrThrow(store, register("ada"));
   });
 });
 

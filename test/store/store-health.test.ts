@@ -18,6 +18,7 @@ const MIB = 1024 * 1024;
 
 const HEALTHY = {
   slowestSyncMs: 0,
+  unfinishedSyncMs: 0,
   checkpointError: null,
   checkpointRunningMs: null,
   isFileLimited: false,

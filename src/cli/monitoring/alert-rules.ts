@@ -109,7 +109,7 @@ export const ALERT_RULES: readonly AlertRule[] = [
     "1m",
     "berth_read_only == 1",
     `Berth on ${SERVER} cannot write`,
-    "No change is accepted: the disk is full or failed. Run berth doctor.",
+    "No change is accepted: the disk is full, failed or does not answer. Run berth doctor.",
   ),
   rule(
     "BerthRestartLoop",

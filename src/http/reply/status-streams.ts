@@ -68,7 +68,7 @@ export class StatusStreams {
     for (const stream of this.#streams) if (stream.gate === gate) this.#end(stream);
   }
 
-  /** For a host that does not lead any more: its status is not that of the appliance. */
+  /** For a host whose status cannot be read, or is not that of the appliance any more. */
   endAll(): void {
     for (const stream of this.#streams) this.#end(stream);
   }
@@ -96,8 +96,9 @@ export class StatusStreams {
       const line = lineOf(reply);
       for (const stream of outdated) if (write(stream, line)) stream.lastSentKey = changeKey;
     } catch (error) {
-      // After a disk failure the status cannot be read; a later tick sends it.
-      if (faultOf(error) === null) log.error("status stream update failed", { error });
+      // A viewer that connects again is told why: the disk failed, or does not answer.
+      if (faultOf(error) !== null) this.endAll();
+      else log.error("status stream update failed", { error });
     } finally {
       this.#isReadingStatus = false;
     }

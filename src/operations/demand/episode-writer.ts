@@ -1,6 +1,10 @@
 import type { ClosedEpisode, Episode } from "../../domain/demand/episode.ts";
+import type { EndEpisodes, ObserveEpisodes } from "../../domain/demand/record-episodes.ts";
+import type { Fault } from "../../domain/fault.ts";
+import type { Result } from "../../domain/result.ts";
 import { log } from "../../platform/log.ts";
 import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
+import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { Store } from "../../store/store.ts";
 import type { EpisodeTracker } from "./episode-tracker.ts";
 
@@ -54,8 +58,8 @@ export class EpisodeWriter {
     if (ended.length === 0 && changed.length === 0) return false;
     // Both are decided before anything else can be: no episode ends between them.
     const [endedResult, changedResult] = await Promise.all([
-      this.#store.transact({ type: "EndEpisodes", episodes: ended }, () => null),
-      this.#store.transact({ type: "ObserveEpisodes", episodes: changed }, () => null),
+      this.#transact({ type: "EndEpisodes", episodes: ended }),
+      this.#transact({ type: "ObserveEpisodes", episodes: changed }),
     ]);
     if (endedResult.ok && changedResult.ok) return true;
     const isMovedAway = [endedResult, changedResult].some(
@@ -64,5 +68,10 @@ export class EpisodeWriter {
     if (isMovedAway) this.#tracker.clear();
     else this.#tracker.restore(endedResult.ok ? [] : ended, changedResult.ok ? [] : changed);
     return false;
+  }
+
+  /** Not before the outcome is known: no episode may be written twice. */
+  #transact(command: EndEpisodes | ObserveEpisodes): Promise<Result<null, Fault | StorageFault>> {
+    return this.#store.transact(command, () => null, null, "outcome");
   }
 }

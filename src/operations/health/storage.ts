@@ -1,5 +1,9 @@
 import type { AuditFinding } from "../../store/audit/audit-health.ts";
-import { isDiskFault, type StorageFault } from "../../store/journal/storage-fault.ts";
+import {
+  isDiskFault,
+  isHangingDisk,
+  type StorageFault,
+} from "../../store/journal/storage-fault.ts";
 import type { StoreHealth, StoreWarning } from "../../store/store-health.ts";
 import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 import { capitalize, createFinding, type Finding, type HealthReport } from "./finding.ts";
@@ -54,6 +58,15 @@ function faultFindings({ fault, folder }: StorageFacts): Finding[] {
       }),
     ];
   }
+  if (isHangingDisk(fault)) {
+    return [
+      createFinding("disk_failed", "error", {
+        summary: `The disk of ${folder} does not answer: calls wait, or are refused`,
+        remedy:
+          "Check the disk, or the network to it; the server continues by itself when it answers",
+      }),
+    ];
+  }
   return [
     createFinding("disk_failed", "error", {
       summary: `The disk of ${folder} failed: no changes are accepted`,
@@ -65,7 +78,9 @@ function faultFindings({ fault, folder }: StorageFacts): Finding[] {
 /** The fault says the same, and more. */
 const isCoveredByFault = (code: StoreWarning["code"], fault: StorageFault | null): boolean =>
   isDiskFault(fault) &&
-  (code === "disk_low" || (code === "file_size_limit" && fault?.isFileLimit === true));
+  (code === "disk_low" ||
+    (code === "disk_slow" && isHangingDisk(fault)) ||
+    (code === "file_size_limit" && fault?.isFileLimit === true));
 
 function warningFindings(
   { code, message }: StoreWarning,

@@ -68,9 +68,10 @@ export class MetricsReader {
   #storageFamilies(): MetricFamily[] {
     const { fault, checkpointError, journalBytes } = this.#store.status();
     const { warnings, freeBytes, requiredBytes } = this.#store.health();
-    const { syncDurations, checkpointAgeMs } = this.#store.measures();
+    const { syncDurations, unfinishedSyncMs, checkpointAgeMs } = this.#store.measures();
     return [
       { metric: METRICS.journalSyncs, samples: [{ labels: [], value: syncDurations }] },
+      single(METRICS.unfinishedSync, unfinishedSyncMs / SECOND),
       single(METRICS.journalSize, journalBytes),
       single(METRICS.checkpointAge, checkpointAgeMs / SECOND),
       single(METRICS.checkpointFailing, checkpointError === null ? 0 : 1),

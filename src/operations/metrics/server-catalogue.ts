@@ -9,6 +9,13 @@ export const SERVER_METRICS = {
     help: "How long the syncs of the journal took. Every change waits for one.",
     labels: [],
   },
+  unfinishedSync: {
+    name: "berth_journal_unfinished_sync_seconds",
+    type: "gauge",
+    unit: "seconds",
+    help: "For how long the sync of the journal that is under way has not returned, else 0.",
+    labels: [],
+  },
   journalSize: {
     name: "berth_journal_size_bytes",
     type: "gauge",

@@ -117,7 +117,9 @@ export class SlotQueue {
     const view = await this.#store.read((state, context) =>
       viewOwnPlace(state, product, user, context, this.#estimator),
     );
-    const place = view.ok ? view.value : null;
+    // The refusal was decided with changes that may not be on disk.
+    if (!view.ok) return { result: view, place: null };
+    const { value: place } = view;
     return { result: place === null ? result : countCaller(result, place), place };
   }
 

@@ -53,7 +53,7 @@ export class FileBatchWriter implements BatchWriter {
   async sync(file: OpenFile): Promise<void> {
     const startedAt = performance.now();
     try {
-      await file.syncData();
+      await this.#syncTimes.watch(() => file.syncData());
     } catch (error) {
       // Even if the disk is full: the kernel may have dropped what it could not write.
       throw new StorageError({ code: "storage_failed" }, error);

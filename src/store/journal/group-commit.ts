@@ -2,7 +2,7 @@ import type { OpenFile } from "../../platform/files/disk.ts";
 import { errorCode } from "../../platform/files/system-error.ts";
 import type { BatchWriter } from "./batch-writer.ts";
 import type { ChainHead } from "./journal.ts";
-import { CopyError, StorageError } from "./storage-fault.ts";
+import { CopyError, DiskHangs, StorageError, waitForOutcome } from "./storage-fault.ts";
 
 interface Batch {
   readonly firstSeq: number;
@@ -12,7 +12,8 @@ interface Batch {
   after: ChainHead | null;
   /** Appends the last line, which is not encoded before the batch is written. */
   finishLine: (() => void) | null;
-  readonly completion: PromiseWithResolvers<void>;
+  /** Replaced when those who wait for it are answered before it is durable. */
+  completion: PromiseWithResolvers<void>;
 }
 
 interface FileSwitch {
@@ -77,6 +78,21 @@ export class GroupCommit {
   whenDurable(): Promise<void> | null {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     return (this.#pendingBatch ?? this.#writingBatch)?.completion.promise ?? null;
+  }
+
+  /** Resolves when nothing is under way any more, however long that takes. Never rejects. */
+  async settle(): Promise<void> {
+    await waitForOutcome(this.whenDurable()).catch(() => {});
+  }
+
+  /** Rejects what waits now with `DiskHangs`. The writes themselves go on. */
+  giveUpWaiting(): void {
+    for (const batch of [this.#writingBatch, this.#pendingBatch]) {
+      if (batch === null) continue;
+      const { completion } = batch;
+      batch.completion = createCompletion();
+      completion.reject(new DiskHangs(batch.completion.promise));
+    }
   }
 
   /**
@@ -155,9 +171,6 @@ export class GroupCommit {
   #startBatch(seq: number): Batch {
     if (this.#failure !== null) throw this.#failure;
     if (this.#pendingBatch !== null) return this.#pendingBatch;
-    const completion = Promise.withResolvers<void>();
-    // Waiting callers get the failure. A batch without a waiting caller must not end the process.
-    completion.promise.catch(() => {});
     // Not at once: other commands in the same turn of the event loop share the sync.
     if (!this.#isRunning) setImmediate(() => void this.#run());
     return (this.#pendingBatch = {
@@ -166,7 +179,7 @@ export class GroupCommit {
       before: null,
       after: null,
       finishLine: null,
-      completion,
+      completion: createCompletion(),
     });
   }
 
@@ -204,6 +217,13 @@ export class GroupCommit {
     this.#requestedSwitch?.completion.reject(failure);
     this.#onFailure(failure);
   }
+}
+
+/** Waiting callers get a failure. A batch without a waiting caller must not end the process. */
+function createCompletion(): PromiseWithResolvers<void> {
+  const completion = Promise.withResolvers<void>();
+  completion.promise.catch(() => {});
+  return completion;
 }
 
 /** Everything acknowledged is synced, so a failing close loses nothing. */

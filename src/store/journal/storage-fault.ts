@@ -8,7 +8,8 @@ import { errorCode } from "../../platform/files/system-error.ts";
 export type StorageFault =
   /** `isFileLimit`: the disk is not full, but the file reached a size limit (`ulimit -f`). */
   | { readonly code: "storage_full"; readonly isFileLimit?: true }
-  | { readonly code: "storage_failed"; readonly isFileLimit?: never }
+  /** `isHanging`: a sync has not returned for long; it may still return. */
+  | { readonly code: "storage_failed"; readonly isHanging?: true; readonly isFileLimit?: never }
   /** `url`: where clients reach the host that leads; absent: it is not known. */
   | {
       readonly code: "standby";
@@ -32,6 +33,10 @@ export type StorageFault =
 export const isDiskFault = (fault: StorageFault | null): boolean =>
   fault?.code === "storage_full" || fault?.code === "storage_failed";
 
+/** Whether the disk may go on by itself. */
+export const isHangingDisk = (fault: StorageFault | null): boolean =>
+  fault?.code === "storage_failed" && fault.isHanging === true;
+
 export class StorageError extends Error {
   override readonly name = "StorageError";
   readonly fault: StorageFault;
@@ -39,6 +44,32 @@ export class StorageError extends Error {
   constructor(fault: StorageFault, cause: unknown) {
     super(fault.code, { cause });
     this.fault = fault;
+  }
+}
+
+/** A sync has not returned for long. What waited for it may still become durable. */
+export class DiskHangs extends StorageError {
+  /** Resolves when it is durable after all; rejects with a `StorageError` if that failed. */
+  readonly outcome: Promise<void>;
+
+  constructor(outcome: Promise<void>) {
+    super(HANGING_DISK, null);
+    this.outcome = outcome;
+  }
+}
+
+export const HANGING_DISK: StorageFault = { code: "storage_failed", isHanging: true };
+
+/** Waits as long as the disk takes. Rejects with what made it fail. */
+export async function waitForOutcome(waiting: Promise<void> | null): Promise<void> {
+  for (let outcome = waiting; ;) {
+    try {
+      await outcome;
+      return;
+    } catch (error) {
+      if (!(error instanceof DiskHangs)) throw error;
+      ({ outcome } = error);
+    }
   }
 }
 

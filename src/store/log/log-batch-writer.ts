@@ -16,7 +16,6 @@ export class LogBatchWriter implements BatchWriter {
   /** The syncs that are under way, one after the other; null: none is. */
   #syncing: Promise<void> | null = null;
   #isSyncDue = false;
-  #syncBeganAt = Infinity;
   /** A failed sync is never tried again: the next one could report what it did not do. */
   #syncFailure: StorageError | null = null;
 
@@ -38,11 +37,6 @@ export class LogBatchWriter implements BatchWriter {
     this.#appendCopy(file, bytes);
     this.#isSyncDue = true;
     this.#syncing ??= this.#syncWhileDue(file);
-  }
-
-  /** Since when one sync has not returned, by `performance.now`; `Infinity`: none is under way. */
-  get syncBeganAt(): number {
-    return this.#syncBeganAt;
   }
 
   async finishSegment(): Promise<void> {
@@ -78,7 +72,6 @@ export class LogBatchWriter implements BatchWriter {
     do {
       this.#isSyncDue = false;
       try {
-        this.#syncBeganAt = performance.now();
         await this.#copy.sync(file);
       } catch (error) {
         if (!(error instanceof StorageError)) throw error;
@@ -86,7 +79,6 @@ export class LogBatchWriter implements BatchWriter {
         this.#onSyncFailure(error);
       }
     } while (this.#isSyncDue && this.#syncFailure === null);
-    this.#syncBeganAt = Infinity;
     // In the same step as the check above: a write after it begins the next sync.
     this.#syncing = null;
   }

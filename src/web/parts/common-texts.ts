@@ -38,6 +38,9 @@ export const frame = {
   reconnecting: "Reconnecting…",
   asOf: (time: string) => `as of ${time}`,
   noAnswerYet: "The server does not answer yet. This page tries again by itself.",
+  diskAway: "The disk of the server does not answer",
+  diskAwayText:
+    "Calls wait or are refused, and this page shows what was known before. It continues by itself when the disk answers. Check the disk, or the network to it.",
   upgraded: (version: string) => `The server was updated to ${version}.`,
   reload: "Reload the page",
   viewNotLoaded: "This view could not be loaded.",

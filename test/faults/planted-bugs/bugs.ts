@@ -34,7 +34,7 @@ export const STORE_BUGS: readonly StoreBug[] = [
   {
     name: "a command is answered before its journal line is synced",
     in: "Store.transact",
-    find: "this.#whenDurable($answer, $lines)",
+    find: "this.#whenDurable($answer, $lines, $waitFor)",
     replace: "Promise.resolve($answer)",
     caughtBy: ["kill", "power", "simulation", "syscalls"],
     tests: "after kills under load",
@@ -583,7 +583,7 @@ export const STORE_BUGS: readonly StoreBug[] = [
   {
     name: "a host that stops leading takes its own batch for one of the log",
     in: "RecoverableJournal.#finishLeading",
-    find: "await this.#commit.whenDurable()?.catch(() => {});",
+    find: "await this.#commit.settle();",
     replace: "",
     caughtBy: ["simulation"],
   },

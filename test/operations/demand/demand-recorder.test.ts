@@ -15,6 +15,7 @@ import type { StoreOptions } from "../../../src/store/store-options.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { FaultyDisk } from "../../support/faulty-disk.ts";
 import { openSite, readJournal, transactOrThrow } from "../../support/licensed-store.ts";
+import { holdProcessClock } from "../../support/process-clock.ts";
 import {
   CONTACT,
   featureTerms,
@@ -147,6 +148,29 @@ describe("denied episodes of a running server", () => {
       events.some(({ type }) => type === "EpisodesObserved"),
     );
     expect(observed.map(({ audit_seq }) => audit_seq)).toEqual([undefined, undefined]);
+  });
+
+  test("are written once, and so are the counts, if the disk does not answer meanwhile", async () => {
+    const disk = new FaultyDisk();
+    const { folder, runner, refuse } = await openDemandSite({ disk });
+    await refuse(register("ada"));
+    const clock = holdProcessClock();
+    const syncs = disk.block("syncData");
+    const writing = runner.recordRefusals();
+    await waitUntil(() => syncs.count === 1);
+    const waiting = refuse(register("bob"));
+    clock.ms += 15_001;
+    expect(await waiting).toBe("storage_failed");
+    syncs.releaseAll();
+    await writing;
+    await runner.recordRefusals();
+    const counted = eventsIn(folder).filter((event) => event.type === "RefusalsCounted");
+    expect(counted.map(({ code, count }) => [code, count])).toEqual([
+      [NO_SLOT, 1],
+      ["storage_failed", 1],
+    ]);
+    const observed = eventsIn(folder).filter((event) => event.type === "EpisodesObserved");
+    expect(observed).toHaveLength(1);
   });
 
   test("end as given up ten minutes after the last retry", async () => {

@@ -545,6 +545,22 @@ describe("assessHealth", () => {
     expect(CASES.map(([code]) => code).toSorted()).toEqual([...SERVER_CODES].toSorted());
   });
 
+  test("finds that the disk does not answer, instead of a slow sync", () => {
+    const slow = { code: "disk_slow", message: "a sync has not returned" } as const;
+    const fault = { code: "storage_failed", isHanging: true } as const;
+    const { findings } = assessHealth({
+      ...HEALTHY,
+      storage: { ...HEALTHY.storage, fault, warnings: [slow] },
+    });
+    expect(findings).toMatchObject([
+      {
+        code: "disk_failed",
+        severity: "error",
+        summary: "The disk of /srv/berth does not answer: calls wait, or are refused",
+      },
+    ]);
+  });
+
   test("finds nothing on a healthy site, and lists every check as passed", () => {
     const { findings, passed } = assessHealth(HEALTHY);
     expect(findings).toEqual([]);
