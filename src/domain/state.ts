@@ -1,4 +1,4 @@
-import type { Episode } from "./demand/episode.ts";
+import type { ClosedEpisode, Episode } from "./demand/episode.ts";
 import type { RefusalTotal } from "./demand/refusal-total.ts";
 import type { HardwareDigest } from "./hardware-digest.ts";
 import type { EndedPair, Pair } from "./pair/pair.ts";
@@ -76,6 +76,8 @@ export interface State {
   readonly refusals: ReadonlyMap<string, RefusalTotal>;
   /** Denied episodes that have not ended, as they were last recorded, by `demandKey`. */
   readonly openEpisodes: ReadonlyMap<string, Episode>;
+  /** Those of users who waited that have ended, until that is recorded, by `demandKey`. */
+  readonly endedEpisodes: ReadonlyMap<string, readonly ClosedEpisode[]>;
   /** The hosts that serve this appliance; null: one host alone. */
   readonly pair: Pair | null;
   /** The last pair that ended, until a backup is restored; null: none. */

@@ -10,7 +10,7 @@ import type { StorageFault } from "../store/journal/storage-fault.ts";
 import type { Store } from "../store/store.ts";
 import { AuditBudget } from "./audit-budget.ts";
 import type { DemandCounts } from "./demand/demand-counts.ts";
-import { findInstalled } from "./demand/demand-of-command.ts";
+import { findInstalled, isDemandFault } from "./demand/demand-of-command.ts";
 import { DemandRecorder } from "./demand/demand-recorder.ts";
 import { RefusalCounters } from "./metrics/refusal-counters.ts";
 import { RefusalCounter } from "./refusal-counter.ts";
@@ -26,6 +26,8 @@ export type OperationInput<C extends Command> = Omit<C, "type" | "once" | "nonce
 export interface Attempt<T> {
   /** Why it was refused; null: it was not. */
   readonly fault: Fault | StorageFault | null;
+  /** The last journal line when it was decided. */
+  readonly seq: number;
   readonly pendingResult: OperationResult<T>;
   /**
    * Begins or continues the denied episode of a refused claim whose request waits: nothing is
@@ -93,11 +95,15 @@ export class CommandRunner {
     const meter = payer === null ? null : this.#budget.meterFor(payer);
     const pendingResult = this.#store.transact(command, view, meter);
     const decision = this.#store.lastDecision;
-    if (decision.fault !== null) this.#recallReservation(subject, decision.fault);
+    if (decision.fault !== null) {
+      this.#recallReservation(subject, decision.fault);
+      if (isDemandFault(decision.fault)) this.#demand.resume(decision.at);
+    }
     let isRecorded = false;
     const recordWait = (): void => {
       isRecorded = true;
-      if (decision.fault !== null) this.#demand.refuse(command, decision.fault, decision, meter);
+      if (decision.fault === null) return;
+      this.#demand.refuseToWaiting(command, decision.fault, decision, meter);
     };
     const count = (isAfterWait = false): OperationResult<T> =>
       pendingResult.then((result) => {
@@ -110,7 +116,7 @@ export class CommandRunner {
         } else if (this.#demand.hasOpenEpisodes) this.#demand.settle(command, decision.at);
         return result;
       });
-    return { fault: decision.fault, pendingResult, recordWait, count };
+    return { fault: decision.fault, seq: decision.seq, pendingResult, recordWait, count };
   }
 
   /** Counts a refusal that was decided before its request waited. */

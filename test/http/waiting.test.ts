@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { WaitingCount } from "../../src/http/access/waiting-count.ts";
+import type { ReportReply } from "../../src/http/reply/report.ts";
 import type { QueueReply } from "../../src/http/reply/queue.ts";
 import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import {
@@ -13,6 +14,7 @@ import {
 import { FaultyDisk } from "../support/faulty-disk.ts";
 import { unwrap } from "../support/licensed-store.ts";
 import { minutesLater } from "../support/scenario.ts";
+import { copyFolder } from "../support/temp-folder.ts";
 import { answerRequest } from "../support/vendor.ts";
 
 interface WaitingRefusal {
@@ -612,4 +614,24 @@ queue = { priority = ["sim"] }
     expectRefusal(again, 400, "not_waiting");
     expectRefusal(await site.post("/api/admin/v1/queue/drop", {}), 400, "missing_parameters");
   });
+});
+
+test("a wait is in the report although the server was killed after it ended", async () => {
+  const site = await openFullSite();
+  const { reply } = await startWaiting(site, "ada");
+  await release(site, "zoe");
+  expectOk(await reply);
+  await release(site, "ada");
+  const folder = copyFolder(site.folder);
+  const readDenials = async (opened: Appliance) => {
+    opened.clock.now = minutesLater(1);
+    const path = "/api/admin/v1/report?days=30";
+    return expectOk(await opened.get<ReportReply>(path)).denials;
+  };
+  const next = await openAppliance({ folder, licenses: {} });
+  expect(await readDenials(next)).toMatchObject({ open: 1 });
+  expectOk(await next.register({ product: "cad", user: "zoe" }));
+  await next.stop();
+  const last = await openAppliance({ folder, licenses: {} });
+  expect(await readDenials(last)).toMatchObject({ episodes: 1, granted: 1, open: 0 });
 });

@@ -153,6 +153,7 @@ export const dumpState = ({
   idempotencyRecords: [...state.idempotencyRecords],
   refusals: [...state.refusals],
   openEpisodes: [...state.openEpisodes],
+  endedEpisodes: [...state.endedEpisodes],
   recalls: [...state.recalls],
 });
 

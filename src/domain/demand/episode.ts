@@ -55,6 +55,15 @@ export interface ClosedEpisode extends Episode {
 /** Dated when it is written, which may be a minute after its end. */
 export interface EpisodeEnded extends BaseEvent<"EpisodeEnded">, ClosedEpisode {}
 
+/** The episodes that have no `EpisodeEnded` yet, also if they have ended. */
+export const listUnrecorded = ({
+  openEpisodes,
+  endedEpisodes,
+}: {
+  readonly openEpisodes: ReadonlyMap<string, Episode>;
+  readonly endedEpisodes: ReadonlyMap<string, readonly Episode[]>;
+}): Episode[] => [...openEpisodes.values(), ...[...endedEpisodes.values()].flat()];
+
 /** The key of a demand in a map. */
 export const demandKey = ({ product, feature, user }: Demand): string =>
   JSON.stringify([product, feature, user]);

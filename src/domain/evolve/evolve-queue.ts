@@ -8,6 +8,7 @@ import type {
 } from "../queue/queue-event-types.ts";
 import { computeStanding } from "../queue/queue-rules.ts";
 import type { Instant } from "../time.ts";
+import { beginEpisode, endEpisode } from "./evolve-demand.ts";
 import { endRecall } from "./evolve-rules.ts";
 import type { MutableState } from "./mutable-state.ts";
 
@@ -24,6 +25,7 @@ export function takePlace(state: MutableState, event: PlaceTaken): void {
   }
   const place = { number, user, ...changes, since: at, order, hold: null };
   state.queues.add(product, place, standing);
+  beginEpisode(state, event);
 }
 
 /** A place of a saved state, after its rules and licenses. */
@@ -42,10 +44,12 @@ function countHold(
   rulesIndex.addHold(place.number, { product, license, facts: factsOfPlace(place) });
 }
 
-export function leavePlace(state: MutableState, { product, user }: PlaceLeft): void {
+export function leavePlace(state: MutableState, event: PlaceLeft): void {
+  const { product, user } = event;
   const place = state.queues.get(product)?.get(user);
   if (place?.hold != null) state.rulesIndex.removeHold(place.number);
   state.queues.remove(product, user);
+  endEpisode(state, event);
 }
 
 export function giveHold(state: MutableState, { product, user, license, at }: HoldGiven): void {

@@ -1,6 +1,5 @@
 import { addGap } from "../appliance/audit-gaps.ts";
 import { lapsedBorrowKey } from "../clock/clock-jumps.ts";
-import { demandKey } from "../demand/episode.ts";
 import type { Event } from "../event.ts";
 import { isGrant } from "../event-catalogue.ts";
 import {
@@ -35,7 +34,7 @@ import {
 } from "./mutable-state.ts";
 import type { MutableSlotPool } from "./mutable-slot-pool.ts";
 import { keepLapsedBorrow, dropSettledBorrows, dropLapsedBorrowsOf } from "./lapsed-borrows.ts";
-import { observeEpisodes } from "./evolve-demand.ts";
+import { observeEpisodes, recordEpisode } from "./evolve-demand.ts";
 import { moveAway, moveIn, restore, countRefusals } from "./evolve-appliance.ts";
 import {
   giveHold,
@@ -222,8 +221,7 @@ export function evolve(readonlyState: State, event: Event): void {
     case "EpisodesObserved":
       return observeEpisodes(state, event);
     case "EpisodeEnded":
-      state.openEpisodes.delete(demandKey(event));
-      return;
+      return recordEpisode(state, event);
     case "RefusalsCounted":
       return countRefusals(state, event);
     case "RulesApplied":

@@ -1,5 +1,5 @@
 import type { RecordedJump } from "../clock/clock-jump-types.ts";
-import type { Episode } from "../demand/episode.ts";
+import type { ClosedEpisode, Episode } from "../demand/episode.ts";
 import type { RefusalTotal } from "../demand/refusal-total.ts";
 import { IdempotencyRecords } from "../idempotency/idempotency-records.ts";
 import { PeerIndex } from "../index/peer-index.ts";
@@ -62,6 +62,7 @@ interface Collections {
   readonly idempotencyRecords: IdempotencyRecords;
   readonly refusals: Map<string, RefusalTotal>;
   readonly openEpisodes: Map<string, Episode>;
+  readonly endedEpisodes: Map<string, readonly ClosedEpisode[]>;
   readonly recalls: Map<string, Recall>;
   readonly rulesIndex: RulesIndex;
 }
@@ -140,6 +141,7 @@ export const emptyMutableState = (kind: DataFolderKind): MutableState => ({
   idempotencyRecords: new IdempotencyRecords(),
   refusals: new Map(),
   openEpisodes: new Map(),
+  endedEpisodes: new Map(),
   pair: null,
   endedPair: null,
   rules: null,

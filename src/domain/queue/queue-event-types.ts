@@ -20,6 +20,17 @@ export interface PlaceTaken extends PlaceEvent<"PlaceTaken"> {
   /** The reserved group that the user belongs to; null: none. For readers of the audit log. */
   readonly home: string | null;
   readonly peer: string;
+  /** The refusal that the place was taken for; absent in lines of earlier versions. */
+  readonly denied?: PlaceDenial;
+}
+
+/** Why a user waits: it begins a denied episode, which a kill of the process does not lose. */
+export interface PlaceDenial {
+  readonly code: string;
+  /** The limit that refused; null: no slot was free. */
+  readonly rule: string | null;
+  /** The last journal line before the refusal. */
+  readonly seq: number;
 }
 
 /**

@@ -13,6 +13,7 @@ import { findHeldSlot } from "../slots/slots.ts";
 import type { State } from "../state.ts";
 import { findPlace } from "./holds.ts";
 import type { PlaceFacts, QueuedPlace } from "./place.ts";
+import type { PlaceDenial } from "./queue-event-types.ts";
 import { computeStanding, findQueueRules } from "./queue-rules.ts";
 
 /** A user waits for a slot, after a claim was refused because none may be granted now. */
@@ -22,6 +23,8 @@ export interface TakePlace extends LicenseSelector {
   readonly facts: PlaceFacts;
   /** As in the contact of a claim. */
   readonly peer: string;
+  /** Why the claim was refused; absent: not known. */
+  readonly denied?: PlaceDenial;
 }
 
 /** Why no place was taken: the caller is answered as if there was no queue. */
@@ -39,7 +42,7 @@ export function decideTakePlace(
   command: TakePlace,
   context: RuleContext,
 ): Result<Decision<TakePlaceOutcome>, Fault> {
-  const { user, licenseId, facts, peer } = command;
+  const { user, licenseId, facts, peer, denied } = command;
   const missing = findMissingFields(state, command, { user });
   if (user === null || missing.length > 0)
     return err({ code: "missing_parameters", fields: missing });
@@ -74,7 +77,8 @@ export function decideTakePlace(
   if (known !== null && isSamePlace(known, command)) return makeDecision(events, outcome);
   const order = known?.order ?? place;
   const { home } = computeStanding(state, product, { user, licenseId, facts, order });
-  events.push({ type: "PlaceTaken", at, product, user, place, licenseId, facts, home, peer });
+  const members = { product, user, place, licenseId, facts, home, peer };
+  events.push({ type: "PlaceTaken", at, ...members, ...(denied && { denied }) });
   return makeDecision(events, outcome);
 }
 

@@ -34,7 +34,7 @@ export class DemandRecorder {
   constructor(store: Store) {
     this.#store = store;
     this.#writer = new EpisodeWriter(store, this.#tracker);
-    this.#tracker.continue(store.peek(({ openEpisodes }) => openEpisodes.values()));
+    store.peek((state) => this.#tracker.continue(state));
   }
 
   get counts(): DemandCounts {
@@ -55,7 +55,20 @@ export class DemandRecorder {
     position: DecisionPosition,
     meter: AuditMeter | null,
   ): void {
-    this.#refuse(command, fault, position, meter, 1);
+    this.#refuse(command, fault, position, meter, { attempts: 1 });
+  }
+
+  /**
+   * Records a refused command whose request waits at a place in the queue. The place is in the
+   * journal and begins the episode, so its line is charged in any case.
+   */
+  refuseToWaiting(
+    command: Command,
+    fault: Fault | StorageFault,
+    position: DecisionPosition,
+    meter: AuditMeter | null,
+  ): void {
+    this.#refuse(command, fault, position, meter, { attempts: 1, hasPlace: true });
   }
 
   /** Records that a request was refused which had waited: it is the same attempt as before. */
@@ -65,7 +78,7 @@ export class DemandRecorder {
     position: DecisionPosition,
     meter: AuditMeter | null,
   ): void {
-    this.#refuse(command, fault, position, meter, 0);
+    this.#refuse(command, fault, position, meter, { attempts: 0 });
   }
 
   #refuse(
@@ -73,21 +86,21 @@ export class DemandRecorder {
     fault: Fault | StorageFault,
     { at, seq }: DecisionPosition,
     meter: AuditMeter | null,
-    attempts: 0 | 1,
+    { attempts, hasPlace = false }: { readonly attempts: 0 | 1; readonly hasPlace?: boolean },
   ): void {
     if (!isDemandFault(fault)) return;
     const wanted = this.#store.peek((state) => findDemand(state, command));
     if (wanted === null) return;
-    this.#resume(at);
+    this.resume(at);
     const { demand, peer } = wanted;
     const refusal = { code: fault.code, rule: ruleOf(fault), peer, at, seq, attempts };
-    this.#tracker.refuse(demand, refusal, () => payForEpisode(meter, demand, at));
+    this.#tracker.refuse(demand, refusal, () => payForEpisode(meter, demand, at, hasPlace));
     this.#writer.writeIfFull();
   }
 
   /** Ends the episodes of a command that was granted. */
   settle(command: Command, at: Instant): void {
-    this.#resume(at);
+    this.resume(at);
     this.#store.peek((state) => this.#settleIn(state, command, at));
     this.#writer.writeIfFull();
   }
@@ -96,7 +109,7 @@ export class DemandRecorder {
   async tick(): Promise<void> {
     if (!this.hasOpenEpisodes && this.#tracker.endedCount === 0) return;
     const swept = await this.#store.read((_state, { at }) => {
-      this.#resume(at);
+      this.resume(at);
       this.#tracker.endSilent(at);
     });
     if (swept.ok) await this.#writer.write();
@@ -105,7 +118,7 @@ export class DemandRecorder {
   /** Another host recorded the episodes since: continues those that it left open. */
   restart(): void {
     this.#tracker.clear();
-    this.#tracker.continue(this.#store.peek(({ openEpisodes }) => openEpisodes.values()));
+    this.#store.peek((state) => this.#tracker.continue(state));
     this.#isResumed = false;
   }
 
@@ -120,9 +133,14 @@ export class DemandRecorder {
     for (const demand of listDemandsLeft(state, command)) this.#tracker.settle(demand, "left", at);
   }
 
-  #resume(at: Instant): void {
+  /**
+   * Checks the open episodes of the last process once. Before the user of the first refusal takes a
+   * place, which would look like one of the last process.
+   */
+  resume(at: Instant): void {
     if (this.#isResumed) return;
     this.#isResumed = true;
+    this.#tracker.continueEnded();
     this.#store.peek((state) => {
       this.#tracker.continueWaiting(state, { at, seq: this.#store.status().seq });
       this.#tracker.endGranted(state);
@@ -132,14 +150,15 @@ export class DemandRecorder {
   }
 }
 
-/** Whether the address may still add to the audit log. */
+/** Whether the address may still add to the audit log. `isDue`: it must pay anyway. */
 function payForEpisode(
   meter: AuditMeter | null,
   { product, feature, user }: Demand,
   at: Instant,
+  isDue: boolean,
 ): boolean {
   if (meter === null) return true;
-  if (meter.checkBudget(at) !== null) return false;
+  if (!isDue && meter.checkBudget(at) !== null) return false;
   const names = JSON.stringify([product, feature, user]);
   meter.charge(EPISODE_LINE_BYTES + Buffer.byteLength(names), at);
   return true;

@@ -50,6 +50,8 @@ export class EpisodeTracker {
   /** Episodes that changed since they were taken for writing; some may have ended since. */
   #changed: OpenEpisode[] = [];
   readonly #ended: ClosedEpisode[] = [];
+  /** Those that the last process did not write. */
+  #endedBefore: ClosedEpisode[] = [];
   #newestAt = instant(0);
 
   get openCount(): number {
@@ -65,9 +67,18 @@ export class EpisodeTracker {
    * Continues the episodes that were open when the server stopped. They are counted as open by
    * `countContinued`, when those that ended while the server was stopped are known.
    */
-  continue(episodes: Iterable<Episode>): void {
-    const sorted = [...episodes].toSorted((a, b) => a.lastAt - b.lastAt);
+  continue({ openEpisodes, endedEpisodes }: Pick<State, "openEpisodes" | "endedEpisodes">): void {
+    const sorted = [...openEpisodes.values()].toSorted((a, b) => a.lastAt - b.lastAt);
     for (const episode of sorted) this.#open.set(...entryOf({ ...episode }));
+    this.#endedBefore = [...endedEpisodes.values()].flat();
+  }
+
+  /** Writes with the next ones those that had ended: a process that was killed could not. */
+  continueEnded(): void {
+    for (const episode of this.#endedBefore.splice(0)) {
+      this.#ended.push(episode);
+      this.counts.countEnd(episode, episode.outcome, false);
+    }
   }
 
   /**

@@ -14,7 +14,7 @@ import {
   type CommandRunner,
   type OperationResult,
 } from "../command-runner.ts";
-import { findInstalled, isDemandFault } from "../demand/demand-of-command.ts";
+import { findInstalled, isDemandFault, ruleOf } from "../demand/demand-of-command.ts";
 import type { QueueDispatcher } from "./queue-dispatcher.ts";
 import {
   viewOwnPlace,
@@ -197,8 +197,9 @@ export class SlotQueue {
     if (first.fault === null || !isDemandFault(first.fault) || user === null)
       return { product: null, pendingResult: first.count() };
     let product: string | null = null;
+    const denied = { code: first.fault.code, rule: ruleOf(first.fault), seq: first.seq };
     this.#commands
-      .attempt(place, place, place.peer, (_state, outcome) => {
+      .attempt({ ...place, denied }, place, place.peer, (_state, outcome) => {
         if (outcome.place !== null) product = outcome.product;
       })
       .pendingResult.then(

@@ -1,3 +1,4 @@
+import { listUnrecorded } from "../../domain/demand/episode.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { getBorrowEnd } from "../../domain/slots/slots.ts";
@@ -104,5 +105,5 @@ function capturePresentState(
       holders.push({ license, product: terms.product, user, slot, host, peer, ...times });
     }
   }
-  return { now, present: { holders, openEpisodes: [...state.openEpisodes.values()] } };
+  return { now, present: { holders, openEpisodes: listUnrecorded(state) } };
 }

@@ -1,3 +1,4 @@
+import { listUnrecorded } from "../../domain/demand/episode.ts";
 import type { AcknowledgementOutcome } from "../../domain/statements/acknowledge-statement.ts";
 import { findLastStatement } from "../../domain/statements/make-statement.ts";
 import {
@@ -210,7 +211,7 @@ function describeBasis(state: State, vendor: string, now: Instant) {
     now,
     serials,
     restores: [...state.restores],
-    openEpisodes: [...state.openEpisodes.values()],
+    openEpisodes: listUnrecorded(state),
   };
 }
 

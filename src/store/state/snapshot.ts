@@ -1,7 +1,7 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { TypeCompiler, type TypeCheck } from "@sinclair/typebox/compiler";
 import type { RecordedJump } from "../../domain/clock/clock-jump-types.ts";
-import type { Episode } from "../../domain/demand/episode.ts";
+import type { ClosedEpisode, Episode } from "../../domain/demand/episode.ts";
 import type { RefusalTotal } from "../../domain/demand/refusal-total.ts";
 import type { IdempotencyRecord } from "../../domain/idempotency/idempotency-records.ts";
 import type { Hold, Place, PlaceFacts } from "../../domain/queue/place.ts";
@@ -45,6 +45,28 @@ const ContactRow = Type.Object({
   info: Type.String(),
   peer: Type.String(),
 } satisfies RowOf<Contact>);
+
+/** A denied episode. */
+const EpisodeRow = {
+  product: Type.String(),
+  feature: Type.Union([Type.String(), Type.Null()]),
+  user: Type.String(),
+  code: Type.String(),
+  rule: Type.Union([Type.String(), Type.Null()]),
+  peer: Type.String(),
+  firstAt: At,
+  lastAt: At,
+  attempts: Seq,
+  firstSeq: Seq,
+  lastSeq: Seq,
+  first: Type.Optional(
+    Type.Object({
+      code: Type.String(),
+      rule: Type.Union([Type.String(), Type.Null()]),
+      peer: Type.String(),
+    }),
+  ),
+} satisfies RowOf<Episode>;
 
 /** The contents of `state.json`: the state as rows, and the journal position it covers. */
 export const Snapshot = Type.Object({
@@ -220,28 +242,19 @@ export const Snapshot = Type.Object({
     } satisfies RowOf<RefusalTotal>),
   ),
   /** Absent: none is open. */
-  episodes: Type.Optional(
+  episodes: Type.Optional(Type.Array(Type.Object(EpisodeRow))),
+  /** Absent: the end of each is recorded. */
+  endedEpisodes: Type.Optional(
     Type.Array(
       Type.Object({
-        product: Type.String(),
-        feature: Type.Union([Type.String(), Type.Null()]),
-        user: Type.String(),
-        code: Type.String(),
-        rule: Type.Union([Type.String(), Type.Null()]),
-        peer: Type.String(),
-        firstAt: At,
-        lastAt: At,
-        attempts: Seq,
-        firstSeq: Seq,
-        lastSeq: Seq,
-        first: Type.Optional(
-          Type.Object({
-            code: Type.String(),
-            rule: Type.Union([Type.String(), Type.Null()]),
-            peer: Type.String(),
-          }),
-        ),
-      } satisfies RowOf<Episode>),
+        ...EpisodeRow,
+        outcome: Type.Union([
+          Type.Literal("granted"),
+          Type.Literal("gave_up"),
+          Type.Literal("left"),
+        ]),
+        endedAt: At,
+      } satisfies RowOf<ClosedEpisode>),
     ),
   ),
   /** Absent: one host serves alone. */

@@ -89,6 +89,9 @@ export function encodeSnapshot(
       feature === null ? total : { ...total, feature },
     ),
     ...(state.openEpisodes.size > 0 && { episodes: [...state.openEpisodes.values()] }),
+    ...(state.endedEpisodes.size > 0 && {
+      endedEpisodes: [...state.endedEpisodes.values()].flat(),
+    }),
     ...(state.pair !== null && { pair: encodePair(state.pair) }),
     ...(state.endedPair !== null && { endedPair: encodeEndedPair(state.endedPair) }),
     ...(state.rules !== null && { rules: state.rules }),
@@ -181,6 +184,8 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   }
   for (const episode of snapshot.episodes ?? [])
     state.openEpisodes.set(demandKey(episode), episode);
+  for (const [key, ended] of Map.groupBy(snapshot.endedEpisodes ?? [], demandKey))
+    state.endedEpisodes.set(key, ended);
   // The last: what follows for a place depends on the rules and the licenses.
   for (const { product, ...place } of snapshot.places ?? []) loadPlace(state, product, place);
   return state;

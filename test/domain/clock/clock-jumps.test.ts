@@ -367,7 +367,10 @@ describe("a borrow that was granted while the clock was ahead", () => {
     early.when(register("ada", onTablet)).refuses(fault);
     early.when(borrow("ada", null, onTablet)).refuses(fault);
     early.when(register("ada", { nonceDigest: "laptop" })).answers({ borrowedUntil: days(31) });
-    second.at(days(1)).when(register("ada", onTablet)).answers({ borrowedUntil: days(31) });
+    second
+      .at(days(1))
+      .when(register("ada", onTablet))
+      .answers({ borrowedUntil: days(31) });
   });
 
   test("is restored if it ended by the wrong clock before the set-back", () => {

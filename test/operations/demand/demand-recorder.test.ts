@@ -1,7 +1,11 @@
 // Denied episodes of a running server: from the refused command to the journal, and over restarts.
 import { describe, expect, onTestFinished, test } from "bun:test";
 import type { Command, OutcomeOf } from "../../../src/domain/decide.ts";
-import type { Episode, EpisodeEnded } from "../../../src/domain/demand/episode.ts";
+import {
+  listUnrecorded,
+  type Episode,
+  type EpisodeEnded,
+} from "../../../src/domain/demand/episode.ts";
 import type { Event } from "../../../src/domain/event.ts";
 import type { Fault } from "../../../src/domain/fault.ts";
 import type { TakePlace } from "../../../src/domain/queue/take-place.ts";
@@ -539,8 +543,10 @@ describe("denied episodes of users who wait in a queue", () => {
   /** What a request does that waits: it tries, and takes a place. */
   async function beginWaiting({ runner, run }: DemandSite, user: string): Promise<void> {
     const command = register(user);
-    runner.attempt(command, subjectOf(command), CONTACT.peer, passOutcome).recordWait();
-    expect((await run(takePlace(user))).ok).toBe(true);
+    const first = runner.attempt(command, subjectOf(command), CONTACT.peer, passOutcome);
+    const denied = { code: NO_SLOT, rule: null, seq: first.seq };
+    expect((await run({ ...takePlace(user), denied })).ok).toBe(true);
+    first.recordWait();
   }
 
   const endWaiting = ({ runner }: DemandSite, user: string) => {
@@ -602,7 +608,7 @@ describe("denied episodes of users who wait in a queue", () => {
     const site = await openDemandSite();
     await beginWaiting(site, "ada");
     const next = await openDemandSite({ folder: copyFolder(site.folder) });
-    expect(listOpen(next.store)).toEqual([]);
+    expect(listOpen(next.store)).toMatchObject([{ user: "ada", firstAt: MONDAY, attempts: 1 }]);
     next.clock.now = minutesLater(2);
     await next.run(unregister("fay"));
     expect((await next.run(register("ada"))).ok).toBe(true);
@@ -610,5 +616,55 @@ describe("denied episodes of users who wait in a queue", () => {
     expect(endedIn(next.folder)).toMatchObject([
       { user: "ada", outcome: "granted", firstAt: MONDAY, endedAt: minutesLater(2) },
     ]);
+  });
+
+  test("are each recorded once although the process was killed after their ends", async () => {
+    const site = await openDemandSite();
+    // The same user waits twice, and the slot is released again: no state shows it any more.
+    for (const minute of [1, 3]) {
+      await beginWaiting(site, "ada");
+      site.clock.now = minutesLater(minute);
+      await site.run(unregister("fay"));
+      expect((await endWaiting(site, "ada")).ok).toBe(true);
+      await site.run(unregister("ada"));
+      expect((await site.run(register("fay"))).ok).toBe(true);
+    }
+    await beginWaiting(site, "bob");
+    expect((await site.run(unregister("bob"))).ok).toBe(true);
+    await beginWaiting(site, "cem");
+    const folder = copyFolder(site.folder);
+    await site.runner.recordRefusals();
+    const next = await openDemandSite({ folder });
+    next.clock.now = minutesLater(4);
+    await next.runner.recordRefusals();
+    await next.runner.recordRefusals();
+    const summarize = (name: string) =>
+      endedIn(name).map(({ user, outcome, firstAt, endedAt }) => [user, outcome, firstAt, endedAt]);
+    const expected = [
+      ["ada", "granted", MONDAY, minutesLater(1)],
+      ["ada", "granted", minutesLater(1), minutesLater(3)],
+      ["bob", "left", minutesLater(3), minutesLater(3)],
+    ];
+    expect(summarize(folder)).toEqual(expected);
+    expect(summarize(site.folder)).toEqual(expected);
+    for (const { store, runner } of [site, next]) {
+      expect(listOpen(store).map(({ user }) => user)).toEqual(["cem"]);
+      expect(store.peek(({ endedEpisodes }) => endedEpisodes.size)).toBe(0);
+      expect(runner.demandCounts.list()).toMatchObject([
+        { open: 1, ended: { granted: 2, left: 1 } },
+      ]);
+    }
+  });
+
+  test("are in the checkpoint after their ends, until they are recorded", async () => {
+    const site = await openDemandSite();
+    await beginWaiting(site, "ada");
+    await site.run(unregister("fay"));
+    expect((await endWaiting(site, "ada")).ok).toBe(true);
+    await site.store.checkpoint();
+    const next = await openDemandSite({ folder: copyFolder(site.folder) });
+    expect(next.store.peek(listUnrecorded)).toMatchObject([{ user: "ada", outcome: "granted" }]);
+    await next.runner.recordRefusals();
+    expect(next.store.peek(listUnrecorded)).toEqual([]);
   });
 });

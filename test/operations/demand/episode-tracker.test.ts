@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Demand } from "../../../src/domain/demand/episode.ts";
+import { demandKey, type Demand, type Episode } from "../../../src/domain/demand/episode.ts";
 import type { Event } from "../../../src/domain/event.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import { DAY, later, MINUTE, SECOND, type Instant } from "../../../src/domain/time.ts";
@@ -25,6 +25,12 @@ function refuse(tracker: EpisodeTracker, demand: Demand, at: Instant, seq = 5, m
   const refusal = { code: "floating_not_available", rule: null, peer: PEER, at, seq };
   tracker.refuse(demand, refusal, () => mayBegin);
 }
+
+/** A state with these open episodes. */
+const openOnly = (episodes: readonly Episode[]) => ({
+  openEpisodes: new Map(episodes.map((episode) => [demandKey(episode), episode])),
+  endedEpisodes: new Map(),
+});
 
 const takeEnded = (tracker: EpisodeTracker) => tracker.takeEnded(Infinity);
 const takeChanged = (tracker: EpisodeTracker) => tracker.takeChanged(Infinity);
@@ -233,7 +239,7 @@ describe("EpisodeTracker", () => {
 
   test("counts started and ended episodes by product and feature, without users", () => {
     const tracker = new EpisodeTracker();
-    tracker.continue([deniedEpisode({ user: "eve" })]);
+    tracker.continue(openOnly([deniedEpisode({ user: "eve" })]));
     for (const demand of [ADA, ADA, BOB, ADA_MESH]) refuse(tracker, demand, minutesLater(1));
     tracker.settle(ADA, "granted", minutesLater(2));
     tracker.settle(ADA_MESH, "left", minutesLater(2));
@@ -263,10 +269,12 @@ describe("EpisodeTracker after a restart", () => {
 
   function resume(...events: Event[]): EpisodeTracker {
     const tracker = new EpisodeTracker();
-    tracker.continue([
-      deniedEpisode({ attempts: 7, lastAt: minutesLater(3) }),
-      deniedEpisode({ feature: "mesh" }),
-    ]);
+    tracker.continue(
+      openOnly([
+        deniedEpisode({ attempts: 7, lastAt: minutesLater(3) }),
+        deniedEpisode({ feature: "mesh" }),
+      ]),
+    );
     tracker.endGranted(replayEvents([licensed, ...events]));
     return tracker;
   }
@@ -314,7 +322,9 @@ describe("EpisodeTracker after a restart", () => {
 
   test("ends first the episode that was silent for longest, whatever the order in the state", () => {
     const tracker = new EpisodeTracker();
-    tracker.continue([deniedEpisode({ lastAt: minutesLater(5) }), deniedEpisode({ user: "bob" })]);
+    tracker.continue(
+      openOnly([deniedEpisode({ lastAt: minutesLater(5) }), deniedEpisode({ user: "bob" })]),
+    );
     tracker.endSilent(minutesLater(10));
     expect(takeEnded(tracker)).toMatchObject([{ user: "bob" }]);
   });

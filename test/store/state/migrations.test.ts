@@ -55,6 +55,7 @@ const ADDED_FIELDS: Readonly<Record<number, (old: Old) => object>> = {
     lapsedBorrows: [],
     cancelledRequests: [],
     openEpisodes: [],
+    endedEpisodes: [],
     queues: [],
     recalls: [],
     pair: null,
