@@ -7,6 +7,7 @@ export const STORE_WARNING_CODES = [
   "disk_slow",
   "checkpoint_failing",
   "checkpoint_slow",
+  "state_missing",
   "file_size_limit",
   "audit_damaged",
 ] as const;
@@ -38,6 +39,8 @@ export interface StoreHealthInput {
   readonly checkpointError: string | null;
   /** For how many milliseconds a checkpoint has been running; null: none is. */
   readonly checkpointRunningMs: number | null;
+  /** `state.json` was removed, and no older state is left. */
+  readonly isStateMissing: boolean;
   /** A file reached a size limit. */
   readonly isFileLimited: boolean;
   /** What is wrong with the audit log; null: no damage is known. */
@@ -50,7 +53,7 @@ export function assessStoreHealth(
   input: StoreHealthInput,
 ): StoreHealth {
   const { slowestSyncMs, unfinishedSyncMs, checkpointError, checkpointRunningMs } = input;
-  const { isFileLimited, auditFinding } = input;
+  const { isStateMissing, isFileLimited, auditFinding } = input;
   // All lines after the last checkpoint may have to be copied into the audit log.
   const needed = 2 * stateBytes + uncheckpointedBytes + SPARE_BYTES;
   const warnings: StoreWarning[] = [];
@@ -85,6 +88,12 @@ export function assessStoreHealth(
     warnings.push({
       code: "checkpoint_slow",
       message: `a checkpoint has been running for ${Math.floor(checkpointRunningMs / MINUTE)} minutes, and the journal grows until it is done; it is killed if it hangs`,
+    });
+  }
+  if (isStateMissing) {
+    warnings.push({
+      code: "state_missing",
+      message: `state.json in ${folder} was removed while the server was running, and no older state is left: the next start will refuse the folder`,
     });
   }
   if (isFileLimited) {

@@ -39,6 +39,15 @@ export class StoreMaintenance {
     return this.#parts.checkpoints.run(() => this.#rotate());
   }
 
+  /** Puts an older state in the place of one that was removed, and brings it up to date. */
+  async restoreState(): Promise<void> {
+    const { checkpoints, lockedFolder } = this.#parts;
+    const coveredSeq = await lockedFolder.restoreState();
+    if (coveredSeq === null) return;
+    checkpoints.coveredSeq = coveredSeq;
+    await this.checkpoint();
+  }
+
   /** Returns the first line of the new open segment. */
   async #rotate(): Promise<number> {
     const { journal, format, live, lockedFolder, rotation } = this.#parts;
@@ -61,6 +70,7 @@ export class StoreMaintenance {
     await journal.failIfFolderChanged();
     if (journal.fault?.code === "storage_full") return journal.probeDiskSpace();
     if (checkpoints.currentRun !== null || !journal.canCopyLines || format.isOld) return;
+    await this.restoreState();
     if (rotation.isRotationDue(journal.commit.durableBytes)) await this.checkpoint();
     else if (checkpoints.isRetryDue) await checkpoints.run(async () => lockedFolder.segmentNumber);
   }

@@ -114,6 +114,8 @@ export interface StoreStatus {
   readonly folderChange: FolderChanged | null;
   readonly notes: readonly string[];
   readonly checkpointError: string | null;
+  /** `state.json` was removed, and no older state is left: the folder cannot be opened again. */
+  readonly isStateMissing: boolean;
   /** In a pair: why this host no longer follows the other one; null: it does, or leads. */
   readonly followProblem: FollowProblem | null;
   /** In a pair: why the log may not have the last lines of this host; null: it has them. */

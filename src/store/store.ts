@@ -216,6 +216,7 @@ export class Store {
       folderChange: this.#lockedFolder.change,
       notes: [...this.#notes, ...this.#lockedFolder.notes],
       checkpointError: this.#checkpoints.error,
+      isStateMissing: this.#lockedFolder.isStateMissing,
       followProblem: this.#follower?.problem ?? null,
       appendError: this.#journal.appendError,
       seq: this.#live.lastSeq,
@@ -242,6 +243,7 @@ export class Store {
       unfinishedSyncMs: this.#journal.unfinishedSyncMs,
       checkpointError: error,
       checkpointRunningMs: runningMs,
+      isStateMissing: this.#lockedFolder.isStateMissing,
       isFileLimited: this.#journal.fault?.isFileLimit === true || this.#rotation.isSizeLimited,
       auditFinding: this.auditHealth.finding,
     });
@@ -265,6 +267,7 @@ export class Store {
       this.#journal.commit.durableBytes > 0 || this.#checkpoints.hasUncheckpointedSegments;
     const canCheckpoint =
       this.#journal.canCopyLines && !this.#format.isOld && !this.#checkpoints.isHung;
+    if (canCheckpoint) await this.#maintenance.restoreState();
     if (hasUncheckpointedLines && canCheckpoint) await this.checkpoint();
     await this.#journal.failureHandling;
     await this.#journal.close();

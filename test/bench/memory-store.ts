@@ -73,6 +73,7 @@ export class Store implements Pick<DurableStore, StoreMember> {
       folderChange: null,
       notes: [],
       checkpointError: null,
+      isStateMissing: false,
       followProblem: null,
       appendError: null,
       seq,

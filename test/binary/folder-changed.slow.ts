@@ -196,3 +196,28 @@ test("a running server whose folder is renamed ends with a message", async () =>
   );
   expect(existsSync(site.folder)).toBe(false);
 });
+
+test("a running server whose state.json is removed makes it again, and its next start has all", async () => {
+  const site = await serveWithUsers();
+  const path = join(site.folder, "state.json");
+  rmSync(path);
+  await waitUntil(() => existsSync(path));
+  rmSync(path);
+  expect(await site.server.stop()).toBe(0);
+  expect(await listUsersIn(site.folder)).toEqual(site.acknowledged);
+});
+
+test("a running server without any state file names it in health, and at its stop", async () => {
+  const { folder, server } = await serveWithUsers();
+  const path = join(folder, "state.json");
+  for (const name of readdirSync(folder)) {
+    if (/^state.*\.json$/.test(name)) rmSync(join(folder, name));
+  }
+  const isNamed = async (): Promise<boolean> =>
+    (await (await fetch(`${server.url}/api/v4/health`)).text()).includes("state_missing");
+  await waitUntil(isNamed);
+  expect(await server.stop()).toBe(1);
+  expect(readLastError(server)).toContain(
+    `stopped, but ${path} was removed while the server was running, and no older state is left`,
+  );
+});

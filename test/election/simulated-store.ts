@@ -60,6 +60,7 @@ export class SimulatedStore implements LedStore {
     folderChange: null,
     notes: [],
     checkpointError: null,
+    isStateMissing: false,
     followProblem: null,
     appendError: null,
     seq: this.values.length,

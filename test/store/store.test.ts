@@ -281,6 +281,7 @@ describe("store health", () => {
       folderChange: null,
       notes: [],
       checkpointError: null,
+      isStateMissing: false,
       followProblem: null,
       appendError: null,
       seq: 4,

@@ -216,11 +216,17 @@ async function beginToAnswer({ access, timekeeping, queue }: Services): Promise<
 /** Nothing is lost, but state.json is not up to date, and an operator may rely on that. */
 function reportIncompleteCheckpoint(
   folder: string,
-  { fault, folderChange, checkpointError }: StorageStatus,
+  { fault, folderChange, checkpointError, isStateMissing }: StorageStatus,
   audit: AuditFinding | null,
 ): void {
   // In this case changes may be lost.
   if (folderChange !== null) throw new Failure(folderChange.message, folderChange.hint);
+  if (isStateMissing) {
+    throw new Failure(
+      `stopped, but ${folder}/state.json was removed while the server was running, and no older state is left`,
+      "put the file back, or restore a backup with berth restore FILE",
+    );
+  }
   // A host of a pair that stops, or has no database, makes its checkpoint like any other.
   if (!isDiskFault(fault) && checkpointError === null) return;
   const fullReason =

@@ -1,3 +1,4 @@
+import { FolderChanged } from "../../store/folder/folder-changed.ts";
 import { FolderBusy, FolderServed } from "../../store/folder/lock.ts";
 import {
   AuditDamaged,
@@ -23,6 +24,7 @@ const ERROR_CLASSES = [
   [FolderRefused, "folder_refused"],
   [FolderBusy, "folder_in_use"],
   [LogUnavailable, "log_unavailable"],
+  [FolderChanged, "folder_changed"],
 ] as const;
 
 /** Why an operation on a data folder, a backup or an exported audit log was refused. */

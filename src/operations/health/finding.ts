@@ -16,6 +16,7 @@ export const SERVER_CODES = [
   "file_size_limit",
   "checkpoint_failing",
   "checkpoint_slow",
+  "state_missing",
   "audit_damaged",
   "data_recovered",
   "clock_suspect",

@@ -29,7 +29,7 @@ export function checkStorage(facts: StorageFacts): HealthReport {
     ...facts.recoveryNotes.map((note) =>
       createFinding("data_recovered", "note", {
         summary: capitalize(note),
-        remedy: "Nothing: the data folder was repaired when it was opened",
+        remedy: "Nothing: the data folder was repaired; but only berth may change files in it",
       }),
     ),
   ];
@@ -101,6 +101,7 @@ function warningFindings(
     disk_slow: "Find what else uses the disk, or use a faster one",
     checkpoint_failing: "Remove the cause; the server tries again by itself",
     checkpoint_slow: "Check the disk for errors and for other load",
+    state_missing: "Put the file back, or restore a backup: berth restore FILE",
     file_size_limit: "Raise the limit: ulimit -f, or LimitFSIZE= of the service",
     audit_damaged: "Run the integrity check for details",
   };

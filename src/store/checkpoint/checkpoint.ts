@@ -9,6 +9,7 @@ import { computeAnchor, removeFilesBeforeAnchor } from "../audit/audit-log.ts";
 import { scanSegment, type ChainHead, type JournalLine } from "../journal/journal.ts";
 import { lockCheckpoint } from "../folder/lock.ts";
 import { applyLine } from "../journal/replay.ts";
+import { FolderChanged } from "../folder/folder-changed.ts";
 import { requireDiskSpace } from "../folder/disk-space.ts";
 import type { Snapshot } from "../state/snapshot.ts";
 import { decodeSnapshot, encodeSnapshot, headOf } from "../state/state-rows.ts";
@@ -44,7 +45,12 @@ export async function checkpoint(
     if (!isStillWanted()) throw new Error("the server that started it has ended");
     const file = new StateFile(disk, folder);
     const before = await file.read();
-    if (before === null) throw new Error(`${file.path} does not exist`);
+    if (before === null)
+      throw new FolderChanged(
+        file.path,
+        `${file.path} was removed`,
+        "put the file back, or restore a backup with berth restore FILE",
+      );
     if (before.covers.seq >= open - 1) return;
     const { state, head } = await replaceState(disk, folder, file, before, open, keepMonths);
     await removeOldGenerations(disk, folder, before);

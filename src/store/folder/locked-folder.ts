@@ -2,7 +2,13 @@ import { join } from "node:path";
 import { messageOfError } from "../../platform/error-message.ts";
 import type { Disk, FileIdentity, OpenFile } from "../../platform/files/disk.ts";
 import { prepareFile } from "../../platform/files/files.ts";
-import { FOLDER_LOCK_FILE, segmentName, type NumberedFile } from "./files.ts";
+import {
+  FOLDER_LOCK_FILE,
+  listGenerations,
+  segmentName,
+  STATE_FILE,
+  type NumberedFile,
+} from "./files.ts";
 import { FolderChanged } from "./folder-changed.ts";
 import { StorageError } from "../journal/storage-fault.ts";
 import type { FolderLock } from "./lock.ts";
@@ -31,7 +37,8 @@ export class LockedFolder {
   readonly #folder: string;
   readonly #lock: FolderLock;
   #segment: (NumberedFile & { readonly file: OpenFile }) | null = null;
-  #notes: readonly string[] = [];
+  readonly #notes: string[] = [];
+  #isStateMissing = false;
   /** Why the store stopped using the folder. */
   #change: FolderChanged | null = null;
 
@@ -48,6 +55,11 @@ export class LockedFolder {
 
   get change(): FolderChanged | null {
     return this.#change;
+  }
+
+  /** Whether `state.json` was removed, and nothing can take its place. */
+  get isStateMissing(): boolean {
+    return this.#isStateMissing;
   }
 
   get segmentPath(): string {
@@ -107,8 +119,34 @@ export class LockedFolder {
     return this.#change;
   }
 
+  /**
+   * If `state.json` was removed, the newest older state takes its place: the journal since then is
+   * kept with it. Returns the last line that it covers; null: nothing was done. Nothing of the
+   * running server depends on the file, so an error of the disk is left to the next attempt.
+   */
+  async restoreState(): Promise<number | null> {
+    const path = join(this.#folder, STATE_FILE);
+    try {
+      this.#isStateMissing = this.#disk.stat(path) === null;
+      if (!this.#isStateMissing) return null;
+      const newest = listGenerations(this.#disk, this.#folder).at(-1);
+      if (newest === undefined) return null;
+      this.#disk.link(newest.path, path);
+      await this.#disk.syncFolder(this.#folder);
+      this.#isStateMissing = false;
+      this.#addNote(`${path} was removed, and was made again from ${newest.path} and the journal`);
+      return newest.number;
+    } catch {
+      return null;
+    }
+  }
+
   release(): void {
     this.#lock.release();
+  }
+
+  #addNote(note: string): void {
+    if (!this.#notes.includes(note)) this.#notes.push(note);
   }
 
   #findFolderChange(): FolderChanged | null {
@@ -144,7 +182,7 @@ export class LockedFolder {
         `stop that process, then run berth verify; ${ONLY_BERTH}`,
       );
     }
-    this.#notes = [`${path} was removed or replaced, and was created again`];
+    this.#addNote(`${path} was removed or replaced, and was created again`);
     return null;
   }
 

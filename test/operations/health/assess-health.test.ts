@@ -114,7 +114,7 @@ type Case = readonly [
 const storage = (change: Partial<HealthFacts["storage"]>): Partial<HealthFacts> => ({
   storage: { ...HEALTHY.storage, ...change },
 });
-const warning = (code: "disk_slow" | "checkpoint_failing" | "checkpoint_slow") =>
+const warning = (code: "disk_slow" | "checkpoint_failing" | "checkpoint_slow" | "state_missing") =>
   storage({ warnings: [{ code, message: `the message of ${code}` }] });
 const access = (change: Partial<ServerAccess>) => ({ access: { ...CLOSED, ...change } });
 const backups = (change: Partial<typeof BACKUPS>) => ({ backups: { ...BACKUPS, ...change } });
@@ -173,6 +173,7 @@ const CASES: readonly Case[] = [
     warning("checkpoint_failing"),
   ],
   ["checkpoint_slow", "warning", "The message of checkpoint_slow", warning("checkpoint_slow")],
+  ["state_missing", "warning", "The message of state_missing", warning("state_missing")],
   [
     "audit_damaged",
     "warning",

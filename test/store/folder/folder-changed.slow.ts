@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { err } from "../../../src/domain/result.ts";
+import { verify } from "../../../src/operations/folder/verify.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { FolderChanged } from "../../../src/store/folder/folder-changed.ts";
 import type { StorageFault } from "../../../src/store/journal/storage-fault.ts";
@@ -27,6 +28,7 @@ import {
   type OpenSite,
 } from "../../support/licensed-store.ts";
 import { register } from "../../support/scenario.ts";
+import { copyFolder } from "../../support/temp-folder.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const FAILED = err<StorageFault>({ code: "storage_failed" });
@@ -211,6 +213,56 @@ test("store whose journal is replaced keeps the replacement and writes its own j
   expect(readFileSync(`${path}.replaced`, "utf8")).toBe("edited\n");
   await site.stop();
   expect((await openAndCloseFolder(site.folder)).state).toEqual(before);
+});
+
+describe("store whose state.json is removed", () => {
+  test("makes it again from the older state and the journal, and adds a note", async () => {
+    const { store, folder, stop } = await openLicensedSite();
+    await store.checkpoint();
+    await transactOrThrow(store, register("ada"));
+    await store.checkpoint();
+    await transactOrThrow(store, register("bob"));
+    const path = join(folder, "state.json");
+    rmSync(path);
+    const before = await readState(store);
+    await waitUntil(() => existsSync(path) && store.status().checkpointError === null);
+    expect(store.status().notes).toEqual([
+      `${path} was removed, and was made again from ${folder}/state-2.json and the journal`,
+    ]);
+    expect(store.health().warnings.map(({ code }) => code)).not.toContain("state_missing");
+    expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(before);
+    // Up to date again, and the audit log has each line once.
+    await waitUntil(() => store.status().coveredSeq === store.status().seq);
+    await stop();
+    const { auditLog, head } = await verify(realDisk, folder, { identity() {} });
+    expect(auditLog.to).toBe(head.auditSeq);
+    expect((await openAndCloseFolder(folder)).state).toEqual(before);
+  });
+
+  test("makes it again when it stops", async () => {
+    const { store, folder, stop } = await openLicensedSite();
+    await transactOrThrow(store, register("ada"));
+    const before = await readState(store);
+    rmSync(join(folder, "state.json"));
+    await stop();
+    expect((await openAndCloseFolder(folder)).state).toEqual(before);
+  });
+
+  test("reports it if no older state is left, until the file is back", async () => {
+    const { store, folder } = await openLicensedSite();
+    await transactOrThrow(store, register("ada"));
+    const codes = (): string[] => store.health().warnings.map(({ code }) => code);
+    const path = join(folder, "state.json");
+    renameSync(path, `${folder}.kept`);
+    rmSync(join(folder, "state-0.json"));
+    await waitUntil(() => codes().includes("state_missing"));
+    await store.checkpoint();
+    expect(store.status()).toMatchObject({ isStateMissing: true });
+    expect(store.status().checkpointError).toBe(`${path} was removed`);
+    await transactOrThrow(store, register("bob"));
+    renameSync(`${folder}.kept`, path);
+    await waitUntil(() => !codes().includes("state_missing"));
+  });
 });
 
 describe("store whose lock file is removed", () => {
