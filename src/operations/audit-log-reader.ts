@@ -88,6 +88,7 @@ export class AuditLogReader {
       }
     } catch (error) {
       if (!(error instanceof AuditLineDamaged)) throw error;
+      this.#store.auditHealth.noteUnreadableLine(error.auditSeq);
       // Entries found before the damage are returned; the next page then starts at the damage.
       if (page.isEmpty) return err({ code: "audit_log_damaged", line: error.auditSeq });
       return ok(page.finish(false));

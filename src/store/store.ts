@@ -44,7 +44,7 @@ const NO_LINES: JournalLines = [];
  */
 export class Store {
   /** The known damage of the audit log's files. */
-  readonly auditHealth = new AuditHealth();
+  readonly auditHealth: AuditHealth;
   readonly #options: StoreOptions;
   readonly #lockedFolder: LockedFolder;
   readonly #format: StateFormat;
@@ -75,6 +75,7 @@ export class Store {
 
   private constructor(options: StoreOptions, opened: OpenedFolder, log: SharedLog | null) {
     this.#options = options;
+    this.auditHealth = new AuditHealth(options.folder);
     const { disk, folder, monotonicMs = () => performance.now() } = options;
     this.#lockedFolder = new LockedFolder(disk, folder, opened.lock);
     this.#diskFigures = new DiskFigureCache(disk, folder, monotonicMs);

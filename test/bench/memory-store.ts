@@ -18,7 +18,7 @@ type StoreMember =
   "transact" | "lastDecision" | "read" | "peek" | "status" | "health" | "auditHealth" | "close";
 
 export class Store implements Pick<DurableStore, StoreMember> {
-  readonly auditHealth = new AuditHealth();
+  readonly auditHealth = new AuditHealth("/srv/berth");
   readonly #options: StoreOptions;
   readonly #lock: OpenedFolder["lock"];
   readonly #state: State;

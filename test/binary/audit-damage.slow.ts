@@ -172,6 +172,30 @@ describe("a changed byte in the audit log", () => {
   });
 });
 
+test("damage that a command, a backup or a page of the audit log finds is a warning of the server", async () => {
+  const audited = await makeAuditedFolder();
+  const { folder, file } = audited;
+  const site = await serveSite([], folder);
+  const intact = readFileSync(file);
+  const ways: Readonly<Record<string, () => Promise<unknown>>> = {
+    verify: () => runBerth(folder, "verify"),
+    backup: () => runBerth(folder, "backup", join(tempFolder(), "site.berth")),
+    "backup now": () => runBerth(folder, "backup", "now"),
+    "backup of the page": () => fetch(`${site.server.url}/api/admin/v1/backup`, { method: "POST" }),
+    "page of the audit log": () => fetch(`${site.server.url}/api/admin/v1/audit?before=3`),
+  };
+  for (const [name, find] of Object.entries(ways)) {
+    damageAuditFile(audited);
+    expect([name, await warningsOf(site)]).toEqual([name, []]);
+    await find();
+    expect([name, await warningsOf(site)]).toEqual([name, ["audit_damaged"]]);
+    writeFileSync(file, intact);
+    await getAdminJson<VerifyReply>(site, "/verify");
+  }
+  expect(await warningsOf(site)).toEqual([]);
+  expect(await site.server.stop()).toBe(0);
+});
+
 describe("the newest audit file", () => {
   test("if missing, is reported at a stop with a hint and no stack trace, and can be repaired", async () => {
     const { folder, file } = await makeAuditedFolder();

@@ -1,6 +1,7 @@
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/files/disk.ts";
 import { makeStoredBackup, readBackupFolder } from "../../operations/backups/backup-folder.ts";
+import type { AuditFinding } from "../../operations/audit-maintenance.ts";
 import { folderChecks } from "../../operations/folder/folder-checks.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option } from "../frame/flags.ts";
@@ -11,6 +12,8 @@ export type BackupJobOutput = ReturnType<typeof readBackupFolder> & {
   readonly newName: string | null;
   /** Why older backups beyond KEEP are still there; null: they are not. */
   readonly removalFault: string | null;
+  /** What the new backup found wrong with the audit log; null: nothing. */
+  readonly auditFinding: AuditFinding | null;
 };
 
 /**
@@ -34,7 +37,8 @@ export const backupJobCommand = defineCommand({
     const checks = folderChecks;
     const options = { ...location, keep: Number(keep), mayRemove, now: wallClock(), checks };
     const backup = keep === "" ? null : await makeStoredBackup(realDisk, options);
-    const { name: newName = null, removalFault = null } = backup ?? {};
-    return { json: { newName, removalFault, ...readBackupFolder(realDisk, location) }, text: [] };
+    const { name: newName = null, removalFault = null, auditFinding = null } = backup ?? {};
+    const result = { newName, removalFault, auditFinding };
+    return { json: { ...result, ...readBackupFolder(realDisk, location) }, text: [] };
   },
 });

@@ -7,8 +7,11 @@ import { rfc3339 } from "../../platform/rfc3339.ts";
 import type { BackupManifest } from "../../operations/folder/backup-manifest.ts";
 import { makeBackup, openBackup } from "../../operations/folder/backup.ts";
 import { restoreBackup, type RestoreReport } from "../../operations/folder/restore.ts";
+import { isStartedByServer } from "../../operations/folder/folder-contents.ts";
+import { findFolderError } from "../../operations/folder/folder-error.ts";
 import { verifyLiveFolder, type VerifyReport } from "../../operations/folder/verify.ts";
 import { findOriginalOfBackup } from "../../operations/folder/appliance-claim.ts";
+import { withRunningServer } from "../client/admin-client.ts";
 import { Failure } from "../frame/command.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { findNearest } from "../../domain/text/nearest.ts";
@@ -40,13 +43,7 @@ const verifyCommand = defineCommand({
     const { verifyReport, manifest } =
       // The argument may be a data folder, too.
       argument === undefined || isFolder(path)
-        ? {
-            verifyReport: await verifyLiveFolder(realDisk, path, {
-              ...folderChecks,
-              allowAuditDamage: allowDamagedAudit,
-            }),
-            manifest: null,
-          }
+        ? { verifyReport: await verifyDataFolder(path, allowDamagedAudit), manifest: null }
         : await openChecked(path);
     return {
       json: { ok: true, path, ...verifiedFields(verifyReport, manifest) },
@@ -55,6 +52,29 @@ const verifyCommand = defineCommand({
     };
   },
 });
+
+async function verifyDataFolder(path: string, allowAuditDamage: boolean): Promise<VerifyReport> {
+  const options = { ...folderChecks, allowAuditDamage };
+  try {
+    const report = await verifyLiveFolder(realDisk, path, options);
+    if (report.auditDamage !== null) await letServerVerify(path);
+    return report;
+  } catch (error) {
+    if (findFolderError(error)?.code === "audit_damaged") await letServerVerify(path);
+    throw error;
+  }
+}
+
+/** The server's own check makes the damage a finding. The result of this process is not trusted. */
+async function letServerVerify(folder: string): Promise<void> {
+  // The server reads the result of its jobs, and runs one at a time.
+  if (isStartedByServer(folder)) return;
+  try {
+    await withRunningServer(folder, ({ admin }) => admin.verify.get());
+  } catch {
+    // It is stopping, or this user may not use its socket. Its daily check finds the damage too.
+  }
+}
 
 function openChecked(path: string) {
   checkBackup(path);
@@ -90,7 +110,8 @@ const backupCommand = defineCommand({
     refuseMisspeltCommand(args[0]);
     const out = checkNewFile(args[0], data, "a backup", EXAMPLE);
     const backup = await makeBackup(realDisk, data, out, wallClock(), folderChecks);
-    const { manifest, verifyReport, size } = backup;
+    const { manifest, verifyReport, auditDamage, size } = backup;
+    if (auditDamage !== null) await letServerVerify(data);
     return {
       json: { ok: true, path: out, bytes: size, ...verifiedFields(verifyReport, manifest) },
       text: [

@@ -1,6 +1,7 @@
 import { err, ok, type Result } from "../../domain/result.ts";
 import { MINUTE } from "../../domain/time.ts";
 import type { MaintenanceFault } from "../../faults/fault-types.ts";
+import type { AuditFinding } from "../../operations/audit-maintenance.ts";
 import type { BackupJobs } from "../../operations/backups/backup-scheduler.ts";
 import {
   countBackupBytes,
@@ -25,6 +26,7 @@ export function createBackupJobs(
   dataFolder: string,
   environment: Environment,
   queue: JobQueue,
+  reportAuditFinding: (finding: AuditFinding | null) => void,
 ): BackupJobs {
   const run = (args: readonly string[], isAlways = false) =>
     queue[isAlways ? "runAlways" : "run"](null, async (cancel) => {
@@ -56,7 +58,8 @@ export function createBackupJobs(
     async make(directory, keep) {
       const output = await runJob(directory, keep);
       if (!output.ok) return output;
-      const { newName, ...report } = output.value;
+      const { newName, auditFinding, ...report } = output.value;
+      reportAuditFinding(auditFinding);
       return ok({ ...report, newName: newName ?? "" });
     },
     async verify(path) {

@@ -41,7 +41,7 @@ export interface MaintenanceJobs extends Omit<
   readonly stop: () => void;
 }
 
-/** What `verify` prints. */
+/** What `verify` and `backup` print. */
 interface VerifyOutput {
   readonly ok: true;
   readonly audit_damage?: { readonly finding: string; readonly remedy: string };
@@ -71,15 +71,24 @@ export function createMaintenanceJobs({
     cancel: AbortSignal,
     argsFor: (path: string) => readonly string[],
     environment: Environment,
+    readOutput: (stdout: string) => void = () => {},
   ): JobOutcome<Omit<Download, "name">> => {
     const path = catchSystemError(() => downloads.newPath());
     if (!path.ok) return path;
     const remove = (): void => downloads.remove(path.value);
     const exit = await runChildCommand(argsFor(path.value), environment, cancel);
-    if (exit.ok && exit.value.exitCode === EXIT_OK) return ok({ path: path.value, remove });
+    if (exit.ok && exit.value.exitCode === EXIT_OK) {
+      readOutput(exit.value.stdout);
+      return ok({ path: path.value, remove });
+    }
     remove();
     return exit.ok ? err(toMaintenanceFault(exit.value)) : exit;
   };
+
+  const reportDamage = (damage: VerifyOutput["audit_damage"]): void =>
+    reportAuditFinding(
+      damage === undefined ? null : { message: damage.finding, hint: damage.remedy },
+    );
 
   return {
     doctor: (signal) =>
@@ -111,9 +120,7 @@ export function createMaintenanceJobs({
         }
         if (exitCode !== EXIT_OK) return err(toMaintenanceFault(exit.value));
         const { ok: intact, audit_damage: damage, ...facts } = JSON.parse(stdout) as VerifyOutput;
-        reportAuditFinding(
-          damage === undefined ? null : { message: damage.finding, hint: damage.remedy },
-        );
+        reportDamage(damage);
         if (damage !== undefined) {
           return ok({ intact: false, finding: damage.finding, remedy: damage.remedy });
         }
@@ -127,6 +134,7 @@ export function createMaintenanceJobs({
           cancel,
           (path) => ["backup", path, ...dataFlag, "--json"],
           plainEnvironment,
+          (stdout) => reportDamage((JSON.parse(stdout) as VerifyOutput).audit_damage),
         );
         return withFileName(download, `backup-${siteSlug(siteName())}`, "berth");
       }),

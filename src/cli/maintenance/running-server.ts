@@ -45,7 +45,12 @@ export function createRunningServer(
       keep: live.current.backupKeep,
       directory: live.current.backupDir ?? defaultBackupDirectory(data),
     }),
-    jobs: createBackupJobs(data, withoutBerthVariables(environment), queue),
+    jobs: createBackupJobs(
+      data,
+      withoutBerthVariables(environment),
+      queue,
+      options.reportAuditFinding,
+    ),
     since: createdAt,
     timeZone: () => Temporal.Now.timeZoneId(),
     wallClock,

@@ -1,3 +1,4 @@
+import type { AuditFinding } from "../../store/audit/audit-health.ts";
 import { join, sep } from "node:path";
 import { isFromFuture } from "../../domain/backup-schedule.ts";
 import { instant, type Instant } from "../../domain/time.ts";
@@ -147,7 +148,12 @@ export interface StoredBackupOptions extends BackupLocation {
 export async function makeStoredBackup(
   disk: Disk,
   options: StoredBackupOptions,
-): Promise<{ readonly name: string; readonly removalFault: string | null }> {
+): Promise<{
+  readonly name: string;
+  readonly removalFault: string | null;
+  /** Of the audit log; null: it is intact. */
+  readonly auditFinding: AuditFinding | null;
+}> {
   const { dataFolder, directory, keep, mayRemove = () => true, now, checks } = options;
   const appliance = readApplianceId(disk, dataFolder);
   if (appliance === null) {
@@ -158,11 +164,12 @@ export async function makeStoredBackup(
     removeUnfinished(disk, directory, appliance);
     requireSpace(disk, options);
     const name = chooseName(disk, directory, appliance, now);
-    await makeBackup(disk, dataFolder, join(directory, name), now, checks);
-    if (!mayRemove()) return { name, removalFault: null };
+    const { auditDamage } = await makeBackup(disk, dataFolder, join(directory, name), now, checks);
+    const auditFinding = auditDamage && { message: auditDamage.message, hint: auditDamage.hint };
+    if (!mayRemove()) return { name, removalFault: null, auditFinding };
     const { backups } = readBackupFolder(disk, options);
     const surplus = findSurplusBackups(backups, keep, now).map((backup) => backup.name);
-    return { name, removalFault: removeFiles(disk, directory, surplus) };
+    return { name, removalFault: removeFiles(disk, directory, surplus), auditFinding };
   } catch (error) {
     throw explainWriteError(error, directory);
   }

@@ -42,6 +42,8 @@ export async function makeBackup(
 ): Promise<{
   readonly manifest: BackupManifest;
   readonly verifyReport: VerifyReport;
+  /** Of the audit log in the folder itself. */
+  readonly auditDamage: AuditDamage | null;
   readonly size: number;
 }> {
   if (disk.stat(out) !== null) throw alreadyExists(out);
@@ -58,7 +60,7 @@ export async function makeBackup(
       const size = disk.stat(temporaryPath)?.size ?? 0;
       renameToNewName(disk, temporaryPath, out);
       await disk.syncFolder(dirname(out));
-      return { manifest, verifyReport, size };
+      return { manifest, verifyReport, auditDamage: damage, size };
     } catch (error) {
       if (disk.stat(temporaryPath) !== null) disk.remove(temporaryPath);
       if (errorCode(error) === "EEXIST") throw alreadyExists(out);

@@ -6,6 +6,7 @@ import { rfc3339 } from "../../platform/rfc3339.ts";
 import { listAuditFileNames } from "../../store/audit/audit-log.ts";
 import { AUDIT_FOLDER } from "../../store/folder/files.ts";
 import { isEmptyFolder, notDataFolder } from "../../store/folder/folder.ts";
+import { isLockedBy } from "../../store/folder/lock.ts";
 
 /** "empty": it has no data of an appliance, though perhaps settings or certificates. */
 export function readFolderUse(folder: string): "missing" | "empty" | "used" {
@@ -17,6 +18,10 @@ export function readFolderUse(folder: string): "missing" | "empty" | "used" {
 export function requireDataFolder(folder: string): void {
   if (readFolderUse(folder) !== "used") throw notDataFolder(folder);
 }
+
+/** Whether the server of the folder started this process. */
+export const isStartedByServer = (folder: string): boolean =>
+  isLockedBy(realDisk, folder, process.ppid);
 
 /** Names, sizes and modes of the files in a data folder. */
 export const describeFiles = (folder: string) =>

@@ -29,6 +29,7 @@ export async function readSiteRecord(
     return (await tryReadSiteRecord(store, from, false)) ?? (await readAll(store, from));
   } catch (error) {
     if (!(error instanceof AuditLineDamaged)) throw error;
+    store.auditHealth.noteUnreadableLine(error.auditSeq);
     return err({ code: "audit_log_damaged", line: error.auditSeq });
   }
 }

@@ -93,6 +93,7 @@ export class UsageReader {
     } catch (error) {
       this.#recent = null;
       if (!(error instanceof AuditLineDamaged)) throw error;
+      this.#store.auditHealth.noteUnreadableLine(error.auditSeq);
       return err({ code: "audit_log_damaged", line: error.auditSeq });
     }
   }

@@ -183,6 +183,13 @@ function lineDamaged(path: string, offset: number, seq: number): AuditDamaged {
   );
 }
 
+/** What a reader says that found one bad line, without a check of the whole file. */
+export const lineUnreadable = (folder: string, seq: number): AuditDamaged =>
+  new AuditDamaged(
+    `line ${seq} of the audit log in ${join(folder, AUDIT_FOLDER)} is damaged or missing`,
+    formatRepairHint(folder, "FILE"),
+  );
+
 function linesMissing(folder: string, from: number, to: number): AuditDamaged {
   return new AuditDamaged(
     `the audit log in ${join(folder, AUDIT_FOLDER)} lacks lines ${from} to ${to}`,

@@ -8,7 +8,7 @@ const BUSY = { ok: false, fault: { code: "too_many_requests", busy: "requests" }
 
 test("a backup waits its turn however many jobs of the API wait, and a list does not", async () => {
   const queue = new JobQueue();
-  const jobs = createBackupJobs(tempFolder(), {}, queue);
+  const jobs = createBackupJobs(tempFolder(), {}, queue, () => {});
   const blocked = Promise.withResolvers<void>();
   const waiting = Array.from({ length: 9 }, () =>
     queue.run(null, async () => {
