@@ -195,7 +195,7 @@ describe("SECURITY.md", () => {
   });
 
   test("states the largest body of a request with sharing rules", () => {
-    expect(RULES_LIMITS.bytes).toBe(1024 * 1024);
+    expect<number>(RULES_LIMITS.bytes).toBe(1024 * 1024);
     expect(readDocument("SECURITY.md")).toContain("sharing rules 1 MiB");
   });
 });
