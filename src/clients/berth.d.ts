@@ -237,7 +237,10 @@ export class Slot {
   readonly registeredAt: string;
   /** The end of the slot or of its borrow by the server's clock, unless it is renewed. */
   readonly expiresAt: string;
-  /** False as soon as the slot's end has passed, and after a release or a loss. */
+  /**
+   * False as soon as the slot's end has passed, and after a release or a loss. After a sleep past
+   * the end it is true until the first renewal: only if that fails, the slot is lost.
+   */
   readonly isHeld: boolean;
   /** A borrow survives the release of the slot; `client.release(user)` returns it. */
   readonly isBorrowed: boolean;

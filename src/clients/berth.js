@@ -133,10 +133,37 @@ const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(
 const makeKey = () => toHex(getCrypto().getRandomValues(new Uint8Array(16)));
 const encode = (text) => new TextEncoder().encode(text);
 
-/** A point in time by both clocks: `performance` stops while some systems sleep. */
-const takeTime = () => ({ steady: performance.now(), wall: Date.now() });
-const elapsedSince = ({ steady, wall }) =>
-  Math.max(performance.now() - steady, Date.now() - wall, 0);
+/** The uptime has whole seconds on some systems. */
+const CLOCK_DIFFERENCE = 1_500;
+
+let sleepClock = null;
+
+/**
+ * Milliseconds of a clock that also counts while the machine sleeps, as that of `performance` does
+ * not everywhere: the machine's uptime. Without it, the time of day, which can be set.
+ */
+function readSleepClock() {
+  sleepClock ??= findUptime() ?? Date.now;
+  return sleepClock();
+}
+
+function findUptime() {
+  const readUptime = () => 1000 * builtins.os.uptime();
+  try {
+    return readUptime() > 0 ? readUptime : null;
+  } catch {
+    // A browser, or Deno without the permission to read it.
+    return null;
+  }
+}
+
+const takeTime = () => ({ steady: performance.now(), onSleepClock: readSleepClock() });
+
+function elapsedSince({ steady, onSleepClock }) {
+  const elapsed = performance.now() - steady;
+  const elapsedWithSleep = readSleepClock() - onSleepClock;
+  return elapsedWithSleep - elapsed > CLOCK_DIFFERENCE ? elapsedWithSleep : elapsed;
+}
 
 /** The value, changed at random by up to the given share, so that clients do not act in step. */
 const jitter = (value, share) => value * (1 - share + 2 * share * Math.random());
@@ -796,6 +823,8 @@ class Hold {
   releasedAt = -Infinity;
   /** Whether the server refused the feature because its user has no slot. */
   isRefused = false;
+  /** Whether a renewal began before the end of the slot. */
+  wasTriedInTime = false;
 
   constructor(fields) {
     Object.assign(this, fields);
@@ -806,6 +835,7 @@ class Hold {
     Object.assign(this, reply, { reply, sentAt });
     this.failures = 0;
     this.isRefused = false;
+    this.wasTriedInTime = false;
     this.mayBeBorrowed = false;
     this.interval = jitter(this.lifetime / 3, 0.1);
   }
@@ -821,8 +851,22 @@ class Hold {
     return this.lifetime - elapsedSince(this.sentAt);
   }
 
+  /**
+   * Whether the end has passed before a renewal could begin: the machine slept, or this process was
+   * stopped. Then the slot is lost only if the renewal fails that comes first.
+   */
+  get isOverslept() {
+    return this.timeLeft <= 0 && !this.wasTriedInTime;
+  }
+
   get isHeld() {
-    return this.state === "held" && this.timeLeft > 0 && (this.slot?.isHeld ?? true);
+    const isKept = this.timeLeft > 0 || this.isOverslept;
+    return this.state === "held" && isKept && (this.slot?.isHeld ?? true);
+  }
+
+  /** Whether the slot is held without doubt, and need not be renewed before it is used. */
+  get isCurrent() {
+    return this.timeLeft > 0 && this.isHeld;
   }
 
   get mayBeReleased() {
@@ -1166,7 +1210,7 @@ class Engine {
   async #share(user, options, signal) {
     const isFitting = (hold) => !hold.slot && [null, hold.licenseId].includes(options.licenseId);
     const shared = this.#holdsOf(user).find(isFitting);
-    const hold = shared?.isHeld
+    const hold = shared?.isCurrent
       ? shared
       : this.#keep(await this.#register(user, options, signal), shared);
     return this.#addHandle(hold, (handle) => new Slot(handle), options.onLoss);
@@ -1254,7 +1298,7 @@ class Engine {
         requireArgument(slot.isHeld && !slotHandle.isReleased, "the slot is not held any more");
       requireSlot();
       const known = slot.features.get(code);
-      if (known?.isHeld) return this.#addHandle(known, makeFeature, onLoss);
+      if (known?.isCurrent) return this.#addHandle(known, makeFeature, onLoss);
       const body = () => ({ ...this.#identify(slot.user, slot.licenseId), feature: code });
       const fields = { slot, user: slot.user, code, body };
       const hold = new Hold({ ...fields, path: "featureRegister", read: readFeature });
@@ -1307,12 +1351,13 @@ class Engine {
   }
 
   async #renew(hold) {
-    // At its end a slot is tried once more: the machine may have slept until now. If it did not,
-    // the loss must not be reported late, so a server has one second to answer.
+    // At its end a slot is tried once more. Unless it was overslept, the loss must not be reported
+    // late, so a server has one second to answer.
     const { timeout } = this.#options;
-    const isWakeUp = hold.timeLeft <= 0 && hold.failures === 0;
+    const { isOverslept } = hold;
+    hold.wasTriedInTime ||= hold.timeLeft > 0;
     const limit = (count) =>
-      isWakeUp ? timeout : Math.min(timeout, Math.max(hold.timeLeft / count, 1000));
+      isOverslept ? timeout : Math.min(timeout, Math.max(hold.timeLeft / count, 1000));
     try {
       await this.#requestHold(hold, { budget: () => 0, timeout: limit, isBackground: true });
     } catch (error) {

@@ -786,12 +786,19 @@ class _Hold:
         self.renewed_at = -math.inf
         self.released_at = -math.inf  # when the user may have been released at the server
         self.is_refused = False  # because the user of the feature has no slot
+        self.was_tried_in_time = False  # whether a renewal began before the end
         self.is_confirmed = True
         self.may_be_borrowed = False  # by a call of borrow whose reply was lost
 
     def is_held(self) -> bool:
-        is_current = self.state == "held" and _clock() < self.end
-        return is_current and (self.parent is None or self.parent.is_held())
+        # If the machine slept past the end, or this process was stopped, the slot is lost only if
+        # the renewal fails that comes first.
+        is_kept = _clock() < self.end or not self.was_tried_in_time
+        return self.state == "held" and is_kept and (self.parent is None or self.parent.is_held())
+
+    def is_current(self) -> bool:
+        """Whether it is held without doubt, and need not be renewed before it is used."""
+        return _clock() < self.end and self.is_held()
 
     def may_be_released(self) -> bool:
         return self.renewed_at <= self.released_at
@@ -807,6 +814,7 @@ class _Hold:
         self.next = sent + _jitter(grant.timeout / 3, 0.1)
         self.failures = 0
         self.is_refused = False
+        self.was_tried_in_time = False
         self.may_be_borrowed = False
         self.state = "held"
 
@@ -856,7 +864,10 @@ class _Handle:
 
     @property
     def is_held(self) -> bool:
-        """Whether the slot is held now, by the clock of this machine."""
+        """Whether the slot is held now, by the clock of this machine.
+
+        After a sleep past its end: True until the first renewal, and False if that fails.
+        """
         return not self._is_released and self._client._is_own_process() and self._hold.is_held()
 
     def release(self) -> bool:
@@ -1334,7 +1345,7 @@ class Client:
                 raise _not_held()
             hold = self._holds.setdefault(hold.key, hold)
             handle = make_handle(hold)
-            if hold.is_held():
+            if hold.is_current():
                 handle._on_loss = on_loss
                 return handle
         try:
@@ -1342,7 +1353,7 @@ class Client:
             with self._claimed([hold.key], limit):
                 if hold.state == "new":
                     register(hold)
-                elif hold.state == "held" and not hold.is_held():
+                elif hold.state == "held" and not hold.is_current():
                     self._beat(hold, is_last=True)  # its end has passed: it is renewed or lost
                 if hold.state == "held":
                     handle._on_loss = on_loss
@@ -1555,8 +1566,11 @@ class Client:
 
     def _beat(self, hold: _Hold, is_last: bool = False) -> None:
         request = self._hold_request(hold)
-        # One slow server must not use up the time in which the other slots are renewed.
-        request.timeout = min(self._timeout, max(1.0, hold.grant.timeout / 6))
+        is_in_time = _clock() < hold.end
+        if is_in_time or hold.was_tried_in_time:
+            # One slow server must not use up the time in which the other slots are renewed.
+            request.timeout = min(self._timeout, max(1.0, hold.grant.timeout / 6))
+        hold.was_tried_in_time = hold.was_tried_in_time or is_in_time
         try:
             self._renew(hold, request, 0.0)
         except BerthError as error:

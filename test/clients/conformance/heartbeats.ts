@@ -2,6 +2,7 @@
 // time-out that the client sees; the server keeps the slot for the license's minutes.
 import { expect } from "bun:test";
 import { waitUntil } from "../../support/wait-until.ts";
+import type { ClientName } from "./clients.ts";
 import type { FaultyProxy, OwnReply } from "./faulty-proxy.ts";
 import { SLOTS } from "./site.ts";
 import type { Scenario, TestClient, TestSlot, World } from "./world.ts";
@@ -18,6 +19,15 @@ async function holdSlot(world: World, seconds: number): Promise<Holding> {
   proxy.shortenTimeout(seconds);
   const client = await world.connect(proxy.url, { timeout: 2 });
   return { proxy, client, slot: await client.acquire("ada") };
+}
+
+const WITH_STOP: readonly ClientName[] = ["python", "node", "bun"];
+
+/** Stops the driver until after the end of a slot of three seconds. */
+async function stopPastEnd(world: World, { client }: Holding): Promise<void> {
+  client.driver.signal("SIGSTOP");
+  await Bun.sleep(4_000 * world.timeScale);
+  client.driver.signal("SIGCONT");
 }
 
 const countGranted = (proxy: FaultyProxy): number =>
@@ -99,6 +109,32 @@ export const heartbeatScenarios: readonly Scenario[] = [
       expect(await slot.isHeld()).toBe(false);
       // The application can take a slot again.
       expect(await (await client.acquire("ada")).isHeld()).toBe(true);
+    },
+  },
+  {
+    title: "keeps a slot whose end passed in a stop of the process, if the next heartbeat succeeds",
+    clients: WITH_STOP,
+    async run(world) {
+      const holding = await holdSlot(world, 3);
+      const { proxy, client, slot } = holding;
+      proxy.fail("register", { kind: "delay", ms: 1_000 }, 1);
+      await stopPastEnd(world, holding);
+      await client.waitForRequestsOrLoss(proxy, "register", 2);
+      expect(await slot.isHeld()).toBe(true);
+      await waitForHeartbeats(holding, 2);
+      expect(await slot.isHeld()).toBe(true);
+    },
+  },
+  {
+    title: "loses a slot whose end passed in a stop of the process, if the next heartbeat fails",
+    clients: WITH_STOP,
+    async run(world) {
+      const holding = await holdSlot(world, 3);
+      const { proxy, client, slot } = holding;
+      proxy.goAway();
+      await stopPastEnd(world, holding);
+      expect(await client.driver.waitForLoss(slot.name)).toMatchObject({ kind: "Unavailable" });
+      expect(await slot.isHeld()).toBe(false);
     },
   },
   {
