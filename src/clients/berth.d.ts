@@ -43,6 +43,11 @@ export interface ClientOptions {
   readonly certificate?: string | null | undefined;
   /** For a server with `client_auth = "login"`. The client logs in by itself. */
   readonly login?: { readonly name: string; readonly password: string } | null | undefined;
+  /**
+   * Whether the password of `login` may be sent to another machine without TLS, where others can
+   * read it. Default: false.
+   */
+  readonly allowPlainPassword?: boolean | undefined;
   /** Limits one HTTP exchange, from the connection to the last byte. Default: 15. */
   readonly timeout?: number | undefined;
   /**

@@ -1653,10 +1653,16 @@ function requireArgument(isValid, message) {
   if (!isValid) throw invalid(message);
 }
 
+/** Whether what is sent to the server leaves this machine without encryption. */
+function isUnencrypted(address) {
+  const { protocol, hostname } = new URL(address);
+  return protocol === "http:" && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
 const isSeconds = (value) => typeof value === "number" && value >= 0 && Number.isFinite(value);
 
 function readClientOptions(urls, product, options) {
-  const { ca, certificate, login, timeout, nonce } = options;
+  const { ca, certificate, login, allowPlainPassword, timeout, nonce } = options;
   const list = typeof urls === "string" ? [urls] : urls;
   requireArgument(Array.isArray(list) && list.length > 0, "urls: give at least one server");
   const addresses = [...new Set(list.map(readUrl))];
@@ -1675,6 +1681,16 @@ function readClientOptions(urls, product, options) {
     isObject(login) && isText(login.name) && isText(login.password) && !login.name.includes(":");
   const form = "{ name, password }, and no colon in the name";
   requireArgument(login === null || isLogin, `login: give ${form}`);
+  requireArgument(
+    typeof allowPlainPassword === "boolean",
+    "allowPlainPassword: give true or false",
+  );
+  const plain = addresses.find((address) => login !== null && isUnencrypted(address));
+  const help = "use its https:// address, or the option allowPlainPassword";
+  requireArgument(
+    plain === undefined || allowPlainPassword,
+    `login: the password would be sent without encryption to ${plain}; ${help}`,
+  );
   const keys = typeof options.vendorKeys === "string" ? [options.vendorKeys] : options.vendorKeys;
   requireArgument(Array.isArray(keys), "vendorKeys: give a key, or a list of keys");
   const vendorKeys = keys.map((key) => {
@@ -1719,6 +1735,7 @@ const CLIENT_DEFAULTS = {
   ca: null,
   certificate: null,
   login: null,
+  allowPlainPassword: false,
   timeout: 15,
   retryFor: null,
   nonce: null,

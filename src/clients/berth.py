@@ -34,6 +34,7 @@ import datetime
 import hashlib
 import http.client
 import io
+import ipaddress
 import json
 import math
 import os
@@ -339,6 +340,13 @@ class _Server:
     host: str
     port: Optional[int]
     prefix: str
+
+    def is_unencrypted(self) -> bool:
+        """Whether what is sent to the server leaves this machine without encryption."""
+        is_local = self.host == "localhost"
+        with contextlib.suppress(ValueError):
+            is_local = ipaddress.ip_address(self.host).is_loopback
+        return not self.is_tls and not is_local
 
 
 def _parse_server(url: object) -> _Server:
@@ -952,7 +960,8 @@ class Client:
     urls: one URL, or those of both hosts of a pair. product: the product code.
     ca: PEM file (or its text) of the only CA to trust; default: the system's.
     certificate: PEM file (or its text) with client certificate and key.
-    login: (name, password). timeout: seconds of one HTTP exchange.
+    login: (name, password). allow_plain_password: whether the password may be sent to another
+    machine without TLS, where others can read it. timeout: seconds of one HTTP exchange.
     retry_for: seconds for which a call is repeated while no server answers; default: 30 with
     several URLs, 10 with one. nonce: identifies this device in leases; default: made from the
     machine id. vendor_keys: public keys of the vendor, or one, for `verify`: `x` of a JWK, or the
@@ -967,6 +976,7 @@ class Client:
         ca: Union[str, os.PathLike[str], None] = None,
         certificate: Union[str, os.PathLike[str], None] = None,
         login: Optional[Tuple[str, str]] = None,
+        allow_plain_password: bool = False,
         timeout: float = 15.0,
         retry_for: Optional[float] = None,
         nonce: Optional[str] = None,
@@ -989,6 +999,13 @@ class Client:
         given: Sequence[Any] = [vendor_keys] if is_one else list(vendor_keys or ())
         self._vendor_keys = [_require_key(key) for key in given]
         self._basic = None if login is None else _basic_credentials(login)
+        if not isinstance(allow_plain_password, bool):
+            raise _invalid("allow_plain_password must be True or False")
+        plain = [one.url for one in self._servers if one.is_unencrypted()]
+        if self._basic is not None and plain and not allow_plain_password:
+            help = "use its https:// address, or the option allow_plain_password="
+            message = f"login: the password would be sent without encryption to {plain[0]}; {help}"
+            raise _invalid(message)
         self._tls = _tls_context(ca, certificate, any(one.is_tls for one in self._servers))
         self._hostname = socket.gethostname()
         self._pid = os.getpid()

@@ -3,6 +3,7 @@ import { getCACertificates } from "node:tls";
 import { defineWrapper } from "../frame/define-command.ts";
 import { Misuse } from "../frame/options.ts";
 import { readInputBytes } from "../files/input-file.ts";
+import { isLoopback } from "../../platform/network/networks.ts";
 import { requireCommand } from "../run/command-process.ts";
 import { findPerson, nameJob } from "../run/job-name.ts";
 import { LicenseClient } from "../run/license-client.ts";
@@ -76,11 +77,13 @@ function readPerson(user: string | null, login: string | null, isExact: boolean)
 }
 
 interface LoginFlags {
+  readonly server: readonly string[];
   readonly login: string | null;
   readonly passwordFile: string | null;
+  readonly allowPlainPassword: boolean;
 }
 
-function readLogin({ login, passwordFile }: LoginFlags) {
+function readLogin({ server, login, passwordFile, allowPlainPassword }: LoginFlags) {
   if (login === null && passwordFile === null) return null;
   if (login === null || passwordFile === null) {
     throw new Misuse(
@@ -88,8 +91,22 @@ function readLogin({ login, passwordFile }: LoginFlags) {
       "berth run --login ada --password-file FILE",
     );
   }
+  const plain = server.find(isUnencrypted);
+  if (plain !== undefined && !allowPlainPassword) {
+    throw new Misuse(
+      `the password would be sent without encryption to ${plain}`,
+      "name the TLS address of the server, or add --allow-plain-password",
+    );
+  }
   const [password = ""] = readText(passwordFile, "a password").split(/\r?\n/);
   return { name: login, password };
+}
+
+/** Whether what is sent to the server leaves this machine without encryption. */
+function isUnencrypted(server: string): boolean {
+  const { protocol, hostname } = new URL(server);
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return protocol === "http:" && host !== "localhost" && !isLoopback(host);
 }
 
 interface CertificateFlags {

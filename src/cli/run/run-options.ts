@@ -92,6 +92,11 @@ export const runOptions = {
     help: "a file with the password of --login",
     isPath: true,
   },
+  allowPlainPassword: {
+    name: "allow-plain-password",
+    type: "boolean",
+    help: "send the password of --login to another machine without TLS, where others can read it",
+  },
   caFile: {
     name: "ca-file",
     type: "string",

@@ -94,8 +94,8 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
     "json",
   ],
   run: words(
-    "product wait server user exact-user license-id on-loss login password-file ca-file " +
-      "cert-file quiet",
+    "product wait server user exact-user license-id on-loss login password-file " +
+      "allow-plain-password ca-file cert-file quiet",
   ),
   release: [...SITE, "product", "user", "all", "yes", "json"],
   "rules check": [...SITE, "json"],

@@ -8,6 +8,9 @@ import { tempFolder } from "../../support/temp-folder.ts";
 
 const CLOSED_PORT = "http://127.0.0.1:1";
 
+const PLAIN = ["--product", "CAD", "--server", "https://berth.example,http://berth.example:8080"];
+const LOGIN = [...PLAIN, "--login", "ada", "--password-file", "no-such-file"];
+
 describe("berth run exits", () => {
   test("with the exit code of the command, and releases the slot", async () => {
     const server = scriptedServer(() => granted());
@@ -39,6 +42,7 @@ describe("berth run exits", () => {
       ["--exact-user requires --user", ["--product", "CAD", "--exact-user", "--", "true"]],
       ["--user must not contain #", ["--product", "CAD", "--user", "a#b", "--", "true"]],
       ["require each other", ["--product", "CAD", "--login", "ada", "--", "true"]],
+      ["be sent without encryption to http://berth.example:8080", [...LOGIN, "--", "true"]],
       ["berth run has no flag --json", ["--product", "CAD", "--json", "--", "true"]],
     ];
     for (const [message, args] of misuses) {
@@ -118,4 +122,9 @@ describe("berth run exits", () => {
     expect([code, stderr]).toEqual([126, expect.stringContaining("cannot be started")]);
     expect(server.operations).toEqual(["register", "unregister"]);
   });
+});
+
+test("berth run accepts a login without TLS with --allow-plain-password", async () => {
+  const { stderr } = await runBerth(["run", ...LOGIN, "--allow-plain-password", "--", "true"]);
+  expect(stderr).toContain("no-such-file does not exist");
 });

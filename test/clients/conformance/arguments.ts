@@ -2,6 +2,7 @@
 // environment.
 import { expect } from "bun:test";
 import { join } from "node:path";
+import type { ClientName } from "./clients.ts";
 import type { AcquireOptions, ClientOptions, ConsumeOptions } from "./protocol.ts";
 import type { Scenario } from "./world.ts";
 
@@ -37,6 +38,25 @@ const INVALID_CLIENTS: readonly ClientCase[] = [
   { vendor_keys: ["x".repeat(42)] },
 ];
 
+const WITH_PLAIN_PASSWORDS: readonly ClientName[] = ["python", "node", "bun"];
+
+const PLAIN_TO_OTHERS: readonly (readonly string[])[] = [
+  ["http://berth.example:8080"],
+  ["http://127.0.0.1.example"],
+  ["http://128.0.0.1:8080"],
+  ["http://[fd00::1]:8080"],
+  ["https://license-1.example:8443", "http://license-2.example:8080"],
+];
+
+/** TLS, and addresses of the machine itself. */
+const NOT_READABLE = [
+  "https://berth.example:8443",
+  "http://localhost:8080",
+  "http://127.0.0.1:8080",
+  "http://127.8.9.1",
+  "http://[::1]:8080",
+];
+
 const INVALID_CALLS: readonly ConsumeOptions[] = [
   { key: "" },
   { key: "k".repeat(65) },
@@ -67,6 +87,26 @@ export const argumentScenarios: readonly Scenario[] = [
         expect(error.message).not.toContain("secret");
       }
       expect(accepted).toEqual([]);
+    },
+  },
+  {
+    title: "refuses a login over plain HTTP to another machine, unless that is allowed",
+    clients: WITH_PLAIN_PASSWORDS,
+    async run(world) {
+      const driver = world.startDriver();
+      const login = { name: "ada", password: "secret" };
+      const connect = (urls: readonly string[], options: ClientOptions) =>
+        driver.request("client", { client: "c", urls, product: world.product, ...options });
+      for (const urls of PLAIN_TO_OTHERS) {
+        await connect(urls, {});
+        await connect(urls, { login, allow_plain_password: true });
+        const fields = { client: "c", urls, product: world.product, login };
+        const error = await driver.requestError("client", fields);
+        expect(error).toMatchObject(INVALID);
+        expect(error.message).toContain(urls.at(-1) ?? "");
+        expect(error.message).not.toContain(login.password);
+      }
+      for (const url of NOT_READABLE) await connect([url], { login });
     },
   },
   {

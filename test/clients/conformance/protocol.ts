@@ -6,6 +6,7 @@ export interface ClientOptions {
   readonly ca?: string;
   readonly certificate?: string;
   readonly login?: { readonly name: string; readonly password: string };
+  readonly allow_plain_password?: boolean;
   /** Limits one HTTP exchange, in seconds. */
   readonly timeout?: number;
   /** How long a call is repeated, in seconds. */

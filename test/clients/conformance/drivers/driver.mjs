@@ -61,8 +61,9 @@ async function collectGarbage() {
 
 const OPERATIONS = {
   client({ client, urls, product, retry_for: retryFor, vendor_keys: vendorKeys, ...rest }) {
-    const { ca, certificate, login, timeout, nonce } = rest;
-    const options = pick({ ca, certificate, login, timeout, nonce, retryFor, vendorKeys });
+    const { ca, certificate, login, timeout, nonce, allow_plain_password } = rest;
+    const access = { ca, certificate, login, allowPlainPassword: allow_plain_password };
+    const options = pick({ ...access, timeout, nonce, retryFor, vendorKeys });
     clients.set(client, new Client(urls, product, options));
     return {};
   },
