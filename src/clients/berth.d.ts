@@ -317,6 +317,12 @@ export class Refused extends BerthError {}
  */
 export class Unavailable extends BerthError {}
 
+/**
+ * No server can be used by TLS (`tls_failed`): the message names the fault of the certificate or of
+ * the address. The call was not repeated.
+ */
+export class TlsFailed extends BerthError {}
+
 /** An address leads to another license server than the one that answered first. */
 export class OtherAppliance extends BerthError {}
 

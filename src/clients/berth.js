@@ -54,6 +54,7 @@ export class NoFreeSlot extends BerthError {
 export class AccessDenied extends BerthError {}
 export class Refused extends BerthError {}
 export class Unavailable extends BerthError {}
+export class TlsFailed extends BerthError {}
 export class OtherAppliance extends BerthError {}
 export class LeaseRefused extends BerthError {}
 export class InvalidArgument extends BerthError {}
@@ -65,6 +66,7 @@ const ERRORS = {
   AccessDenied,
   Refused,
   Unavailable,
+  TlsFailed,
   OtherAppliance,
   LeaseRefused,
   InvalidArgument,
@@ -80,10 +82,16 @@ class Failure extends Error {
     this.status = status;
     this.requestId = requestId;
     this.retryAfter = facts.retryAfter ?? 0;
-    this.hint = facts.hint ?? null;
+    this.hint = facts.hint ?? USUAL_HINT;
     this.isOtherAppliance = facts.isOtherAppliance ?? false;
+    /** Repeating the request does not help. */
+    this.isTlsFault = facts.isTlsFault ?? false;
+    /** False: no part of the request was sent to a server that could read it. */
+    this.wasSent = true;
   }
 }
+
+const USUAL_HINT = "check that the license server runs and that this machine can reach it";
 
 const invalid = (message, code = "invalid_argument") => new InvalidArgument(message, { code });
 const closedError = () => invalid("the client is closed; create a new one", "client_closed");
@@ -206,10 +214,14 @@ async function send(request) {
   // A renewal in flight does not keep a program from ending.
   if (isBackground) timer.unref?.();
   signal?.addEventListener("abort", cancel, { once: true });
+  const progress = { wasSent: true };
   try {
     const exchange = isBrowser ? sendByFetch : sendByNode;
-    const reply = exchange({ ...request, signal: controller.signal });
+    const reply = exchange({ ...request, signal: controller.signal, progress });
     return await abortable(reply, controller.signal);
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason;
+    throw toFailure(error, progress.wasSent);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", cancel);
@@ -218,14 +230,20 @@ async function send(request) {
   }
 }
 
-function sendByNode({ url, method, headers, body, signal, isBackground, node }) {
+function sendByNode({ url, method, headers, body, signal, isBackground, node, progress }) {
   return new Promise((resolve, reject) => {
     const isTls = url.startsWith("https:");
     const { request } = isTls ? builtins.https : builtins.http;
     const connection = isTls ? { agent: node.httpsAgent, ...node.tls } : { agent: node.httpAgent };
     const outgoing = request(url, { method, headers, ...connection });
     signal.addEventListener("abort", () => outgoing.destroy(), { once: true });
-    if (isBackground) outgoing.on("socket", (socket) => socket.unref?.());
+    outgoing.on("socket", (socket) => {
+      if (isBackground) socket.unref?.();
+      // The request is sent as soon as there is a connection.
+      if (!socket.connecting) return;
+      progress.wasSent = false;
+      socket.once(isTls ? "secureConnect" : "connect", () => (progress.wasSent = true));
+    });
     outgoing.on("error", reject);
     outgoing.on("response", (incoming) => {
       const chunks = [];
@@ -415,39 +433,88 @@ function readRetryAfter(reply) {
   return value !== null && /^\d{1,9}$/.test(value) ? Number(value) : 0;
 }
 
-/** Codes of Node.js and Bun for a certificate that no trusted authority signed. */
-const UNTRUSTED_CODES = new Set([
-  "CERT_UNTRUSTED",
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_GET_ISSUER_CERT",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-]);
+/**
+ * Faults of TLS by the codes and messages of Node.js and Bun: what is said of the server, with the
+ * message in place of {}, and what helps.
+ */
+const TLS_FAULTS = [
+  [
+    /CERT_UNTRUSTED|SELF_SIGNED_CERT|UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|CERT_SIGNATURE_FAILURE/,
+    "has a certificate that is not trusted: {}",
+    "give the CA of the site with the option ca",
+  ],
+  [
+    /CERT_HAS_EXPIRED/,
+    "has a certificate that has expired",
+    "renew it on the server with berth tls init, and check the clock of this machine",
+  ],
+  [
+    /CERT_NOT_YET_VALID/,
+    "has a certificate that is not valid yet",
+    "check the clocks of this machine and of the server",
+  ],
+  [
+    /ALTNAME_INVALID|HOSTNAME_MISMATCH/,
+    "has a certificate for other names: {}",
+    "use a name of the server that is in its certificate",
+  ],
+  [
+    /wrong.version.number|packet.length.too.long|http.request/i,
+    "does not answer by TLS",
+    "check that the address is the TLS address",
+  ],
+  [
+    /alert.(.*certificate|unknown.ca|access.denied|handshake.failure)/i,
+    "refused the certificate of this client, or wants one: {}",
+    "give a certificate that the server accepts with the option certificate",
+  ],
+];
+
+/** Any other error of TLS and of the check of a certificate; those of the system begin with E. */
+const TLS_CODE = /^(EPROTO$|ERR_SSL_|ERR_TLS_|(?!E)[A-Z_]+$)/;
+
+/** The fault of TLS that an error stands for; null: it is none, or not of the handshake. */
+function findTlsFault(code, reason, wasSent) {
+  const known = TLS_FAULTS.find(([pattern]) => pattern.test(`${code} ${reason}`));
+  // With TLS 1.3 a client learns after its request that the server refused its certificate.
+  if (known === undefined && (wasSent || !TLS_CODE.test(code))) return null;
+  const [, text, hint] = known ?? [null, "cannot be used by TLS: {}", "check its TLS settings"];
+  // OpenSSL puts the names of its functions and files around its message.
+  const [, name] = /SSL routines:[^:]*:([^:]*)/.exec(reason) ?? [];
+  const shown = name?.toLowerCase().replaceAll("_", " ") ?? reason.replace(/[:\s]+$/, "");
+  return new Failure(text.replace("{}", () => shown), { hint, isTlsFault: true });
+}
 
 /** The failure that an error of the network stands for. */
-function toFailure(error) {
-  if (error instanceof Failure) return error;
+function toFailure(error, wasSent) {
+  const failure = error instanceof Failure ? error : findNetworkFailure(error, wasSent);
+  failure.wasSent = wasSent && !failure.isTlsFault;
+  return failure;
+}
+
+function findNetworkFailure(error, wasSent) {
   // Node.js gives the failure of several addresses of one host an empty message.
   const { code, message } = error?.message ? error : (error?.errors?.[0] ?? error ?? {});
   const reason = message || String(code);
-  if (UNTRUSTED_CODES.has(code)) {
-    const hint = "give the CA of the site with the option ca";
-    return new Failure(`has a certificate that is not trusted: ${reason}`, { hint });
-  }
-  if (/wrong.version.number|packet.length.too.long/i.test(reason)) {
-    const hint = "check that the address is the TLS address";
-    return new Failure("does not answer by TLS", { hint });
-  }
-  return new Failure(`cannot be reached: ${reason}`);
+  const hint = "check the name of the server, and whether this machine can look it up";
+  if (code === "ENOTFOUND") return new Failure("cannot be reached: no such host", { hint });
+  if (code === "EAI_AGAIN") return new Failure("cannot be looked up now", { hint });
+  return findTlsFault(code, reason, wasSent) ?? new Failure(`cannot be reached: ${reason}`);
 }
 
 const formatSeconds = (milliseconds) => `${Math.max(Math.round(milliseconds / 100), 1) / 10} s`;
 const joinParts = (...parts) => parts.filter((part) => part).join("; ");
 
-/** The error of a call without a final answer, from the last failure of each server. */
-function makeUnavailable(failures, lastReply, elapsed, key) {
-  const reasons = [...failures].map(([{ url }, { message }]) => `${url} ${cleanText(message)}`);
+/**
+ * The error of a call without a final answer, from the last failure of each server. `wasSent`: in
+ * any of the attempts.
+ */
+function makeUnavailable(failures, { lastReply, elapsed, key, wasSent }) {
+  // First what a server said, then why others said nothing.
+  const hasReply = ([, { code }]) => code !== null;
+  const all = [...failures];
+  const sorted = [...all.filter(hasReply), ...all.filter((each) => !hasReply(each))];
+  const reasons = sorted.map(([{ url }, { message }]) => `${url} ${cleanText(message)}`);
   const other = [...failures.values()].find(({ isOtherAppliance }) => isOtherAppliance);
   if (other !== undefined && lastReply === null) {
     const text = `the addresses lead to more than one license server: ${joinParts(...reasons)}`;
@@ -456,14 +523,19 @@ function makeUnavailable(failures, lastReply, elapsed, key) {
     const fields = { code: "other_appliance", status, requestId, key };
     return new OtherAppliance(joinParts(text, hint), fields);
   }
-  const time = elapsed < 1000 ? "" : ` in ${Math.round(elapsed / 1000)} s`;
-  const usual = "check that the license server runs and that this machine can reach it";
-  const hints = new Set([...failures.values()].map(({ hint }) => hint ?? usual));
-  const repeat = key ? `the call may have been counted: repeat it with the key ${key}` : null;
+  const hints = new Set(sorted.map(([, { hint }]) => hint));
+  const doubt = wasSent
+    ? `the call may have been counted: repeat it with the key ${key}`
+    : "nothing was sent, so nothing was counted";
+  const notes = joinParts(...hints, key && doubt);
+  const isTlsFault = sorted.every(([, failure]) => failure.isTlsFault);
+  if (isTlsFault) return new TlsFailed(joinParts(...reasons, notes), { code: "tls_failed", key });
+  const seconds = elapsed < 1000 ? null : `${Math.round(elapsed / 1000)} s`;
   const { code, status, requestId } = lastReply ?? { code: "unreachable" };
-  const fields = { code, status, requestId, key };
-  const text = `no server answered${time}: ${joinParts(...reasons)}`;
-  return new Unavailable(joinParts(text, ...hints, repeat), fields);
+  const text = hasReply(sorted[0])
+    ? joinParts(...reasons, seconds && `repeated for ${seconds}`)
+    : `no server answered${seconds ? ` in ${seconds}` : ""}: ${joinParts(...reasons)}`;
+  return new Unavailable(joinParts(text, notes), { code, status, requestId, key });
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -1036,6 +1108,8 @@ class Engine {
     const notBefore = new Map();
     const servers = this.#servers;
     let lastReply = null;
+    let wasSent = false;
+    const isBroken = (server) => failures.get(server)?.isTlsFault === true;
     const isOver = () => performance.now() - started >= budget([...failures.values()]);
     for (let pause = MIN_PAUSE, round = 0; ; round += 1, pause = Math.min(pause * 2, 5000)) {
       const first = this.#current;
@@ -1043,7 +1117,7 @@ class Engine {
         const index = (first + step) % servers.length;
         const server = servers[index];
         if (round > 0 && step > 0 && isOver()) break;
-        if (performance.now() < (notBefore.get(server) ?? 0)) continue;
+        if (performance.now() < (notBefore.get(server) ?? 0) || isBroken(server)) continue;
         const timeout = request.timeout?.(servers.length - step) ?? this.#options.timeout;
         try {
           const answer = await this.#attempt(server, { ...request, timeout }, logins);
@@ -1055,17 +1129,20 @@ class Engine {
             throw error;
           }
           if (signal?.aborted) throw signal.reason;
-          const failure = toFailure(error);
+          const failure = error instanceof Failure ? error : toFailure(error, true);
           failures.set(server, failure);
+          wasSent ||= failure.wasSent;
           if (failure.code !== null) lastReply = failure;
           notBefore.set(server, performance.now() + 1000 * failure.retryAfter);
         }
       }
       const now = performance.now();
       const left = budget([...failures.values()]) - (now - started);
-      const earliest = Math.min(...servers.map((server) => notBefore.get(server) ?? 0)) - now;
+      const usable = servers.filter((server) => !isBroken(server));
+      const earliest = Math.min(...usable.map((server) => notBefore.get(server) ?? 0)) - now;
       if (left < MIN_PAUSE || earliest > left) {
-        throw makeUnavailable(failures, lastReply, now - started, request.key);
+        const { key } = request;
+        throw makeUnavailable(failures, { lastReply, elapsed: now - started, key, wasSent });
       }
       await sleep(Math.min(Math.max(jitter(pause, 0.25), earliest), left), signal);
     }
@@ -1107,14 +1184,17 @@ class Engine {
     const credentials = Array.from(encode(`${name}:${password}`), (byte) =>
       String.fromCharCode(byte),
     );
-    const reply = await this.#exchange(server, {
-      method: "GET",
-      path: "/auth",
-      headers: { authorization: `Basic ${btoa(credentials.join(""))}` },
-      timeout,
-    });
-    server.token = this.#judge(server, reply, readToken);
-    return server.token;
+    const headers = { authorization: `Basic ${btoa(credentials.join(""))}` };
+    try {
+      const request = { method: "GET", path: "/auth", headers, timeout };
+      const reply = await this.#exchange(server, request);
+      server.token = this.#judge(server, reply, readToken);
+      return server.token;
+    } catch (error) {
+      // The call that needs the login was not sent.
+      if (error instanceof Failure) error.wasSent = false;
+      throw error;
+    }
   }
 
   async #exchange(
@@ -1144,7 +1224,10 @@ class Engine {
     const requestId = reply.header("x-request-id");
     const appliance = reply.header("berth-appliance");
     const facts = { status, requestId, retryAfter: readRetryAfter(reply) };
-    if (!appliance) throw new Failure(`gave a reply (${status}) that is not of Berth`, facts);
+    if (!appliance) {
+      const hint = "check the address: another program answers there";
+      throw new Failure(`gave a reply (${status}) that is not of Berth`, { ...facts, hint });
+    }
     if (this.#appliance !== null && appliance !== this.#appliance) {
       const text = `is the appliance ${cleanText(appliance)}, not ${cleanText(this.#appliance)}`;
       throw new Failure(text, { ...facts, isOtherAppliance: true });
@@ -1154,8 +1237,9 @@ class Engine {
     const isRefusal =
       body !== null && status >= 400 && status < 500 && ![408, 429].includes(status);
     if (!isSuccess && !isRefusal) {
-      const text = body === null ? "" : `: ${describeReply(body)}`;
-      throw new Failure(`replied ${status}${text}`, { ...facts, code: body?.code ?? null });
+      if (body === null) throw new Failure(`replied ${status}`, facts);
+      const said = { code: body.code, hint: "" };
+      throw new Failure(`replied ${status}: ${describeReply(body)}`, { ...facts, ...said });
     }
     const value = isSuccess ? read(reply) : null;
     this.#appliance = appliance;
@@ -1548,7 +1632,7 @@ class Engine {
         read: readBorrow,
         key: borrowKey,
       }).catch((error) => {
-        setDoubt(error instanceof Unavailable);
+        setDoubt(error instanceof Unavailable || error instanceof TlsFailed);
         throw error;
       });
       setDoubt(false);

@@ -56,7 +56,7 @@ from typing import Set, Tuple, Type, TypeVar, Union, cast
 
 __all__ = ["AccessDenied", "BerthError", "Borrow", "Client", "Consumption", "Feature"]
 __all__ += ["InvalidArgument", "Lease", "LeaseRefused", "NoFreeSlot", "OtherAppliance"]
-__all__ += ["Refused", "Slot", "Unavailable"]
+__all__ += ["Refused", "Slot", "TlsFailed", "Unavailable"]
 
 _MAX_INTEGER = 2**53 - 1
 _MAX_COUNT = 10**12
@@ -114,6 +114,10 @@ class Refused(BerthError):
 
 class Unavailable(BerthError):
     """No server gave a final answer in time. The call may have been done."""
+
+
+class TlsFailed(BerthError):
+    """No server can be used by TLS: a fault of a certificate or address. Not repeated."""
 
 
 class OtherAppliance(BerthError):
@@ -294,6 +298,11 @@ class _NotFinal(Exception):
         self.reply = reply
         self.code = code
         self.hint = hint
+        self.was_sent = True  # False: no part of the request was sent to a server
+
+
+class _TlsFault(_NotFinal):
+    """A fault of TLS: repeating the request does not help."""
 
 
 class _OtherApplianceAnswer(_NotFinal):
@@ -428,7 +437,7 @@ def _resolve(host: str, port: int, deadline: float) -> List[Any]:
     except queue.Empty:
         raise socket.timeout("timed out") from None
     if isinstance(outcome, Exception):
-        raise OSError(f"the host name is unknown: {_explain(outcome)}")
+        raise outcome
     return cast(List[Any], outcome)
 
 
@@ -453,8 +462,47 @@ def _connect(server: _Server, deadline: float) -> socket.socket:
     raise failure
 
 
-# Codes of OpenSSL for a certificate that no trusted CA signed.
-_UNTRUSTED = (2, 18, 19, 20, 21, 27)
+# Faults of TLS by the codes and names of OpenSSL: what is said of the server, with the message in
+# place of {}, and what helps.
+_CERTIFICATE_FAULTS = {
+    **dict.fromkeys(
+        (2, 7, 18, 19, 20, 21, 27),
+        ("has a certificate that is not trusted: {}", "give the CA of the site with the option ca="),
+    ),
+    9: (
+        "has a certificate that is not valid yet",
+        "check the clocks of this machine and of the server",
+    ),
+    10: (
+        "has a certificate that has expired",
+        "renew it on the server with berth tls init, and check the clock of this machine",
+    ),
+    **dict.fromkeys(
+        (62, 64),
+        (
+            "has a certificate for other names: {}",
+            "use a name of the server that is in its certificate",
+        ),
+    ),
+}
+_HANDSHAKE_FAULTS = {
+    "WRONG_VERSION|TOO_LONG|RECORD_LAYER|HTTP_REQUEST": (
+        "does not answer by TLS",
+        "check that the address is the TLS address",
+    ),
+    "ALERT_(.*CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE_FAILURE)": (
+        "refused the certificate of this client, or wants one: {}",
+        "give a certificate that the server accepts with the option certificate=",
+    ),
+}
+
+
+# By the codes of getaddrinfo, of which not every system has all.
+_LOOKUP_FAULTS = {
+    getattr(socket, "EAI_NONAME", None): "cannot be reached: no such host",
+    getattr(socket, "EAI_NODATA", None): "cannot be reached: no such host",
+    getattr(socket, "EAI_AGAIN", None): "cannot be looked up now",
+}
 
 
 def _explain(error: Exception) -> str:
@@ -465,19 +513,47 @@ def _explain(error: Exception) -> str:
     return re.sub(r"^\[[^]]*\] *| *\(_ssl\.c:\d+\)$", "", text) or type(error).__name__
 
 
-def _network_failure(error: Exception) -> _NotFinal:
-    text = _printable(_explain(error))
+def _find_alert(sock: Optional[socket.socket], error: Exception) -> Exception:
+    """Why a server closed a connection by TLS: writing fails before its alert is read."""
+    if isinstance(sock, ssl.SSLSocket) and isinstance(error, (ssl.SSLEOFError, ConnectionError)):
+        try:
+            sock.settimeout(1.0)
+            sock.recv(1)
+        except ssl.SSLError as alert:
+            return alert
+        except (OSError, ValueError):
+            pass
+    return error
+
+
+def _find_tls_fault(error: ssl.SSLError, was_sent: bool) -> Optional[_NotFinal]:
+    """None: the connection was cut, or the fault is not one of the handshake."""
+    fault: Optional[Tuple[str, str]] = None
+    if isinstance(error, ssl.SSLCertVerificationError):
+        fault = _CERTIFICATE_FAULTS.get(error.verify_code)
+    for pattern, known in _HANDSHAKE_FAULTS.items():
+        if re.search(pattern, str(error)):
+            fault = known
+    # With TLS 1.3 a client learns after its request that the server refused its certificate.
+    if fault is None and (was_sent or isinstance(error, ssl.SSLEOFError)):
+        return None
+    text, hint = fault or ("cannot be used by TLS: {}", "check its TLS settings")
+    return _TlsFault(text.format(_printable(_explain(error)).rstrip(".")), hint=hint)
+
+
+def _network_failure(error: Exception, was_sent: bool) -> _NotFinal:
+    failure: Optional[_NotFinal] = None
     if isinstance(error, socket.timeout):
-        return _NotFinal("gave no complete reply in time")
-    if isinstance(error, ssl.SSLCertVerificationError) and error.verify_code in _UNTRUSTED:
-        hint = "give the CA of the site with the option ca="
-        return _NotFinal(f"has a certificate that is not trusted: {text}", hint=hint)
-    if isinstance(error, ssl.SSLError) and re.search(
-        "WRONG_VERSION|TOO_LONG|RECORD_LAYER", str(error)
-    ):
-        hint = "check that the address is the TLS address"
-        return _NotFinal("does not answer by TLS", hint=hint)
-    return _NotFinal(f"cannot be reached: {text}")
+        failure = _NotFinal("gave no complete reply in time")
+    elif isinstance(error, socket.gaierror) and error.errno in _LOOKUP_FAULTS:
+        hint = "check the name of the server, and whether this machine can look it up"
+        failure = _NotFinal(_LOOKUP_FAULTS[error.errno], hint=hint)
+    elif isinstance(error, ssl.SSLError):
+        failure = _find_tls_fault(error, was_sent)
+    if failure is None:
+        failure = _NotFinal(f"cannot be reached: {_printable(_explain(error))}")
+    failure.was_sent = was_sent and not isinstance(failure, _TlsFault)
+    return failure
 
 
 # --- Lease check -------------------------------------------------------------------------------
@@ -1130,7 +1206,7 @@ class Client:
             request.key = key
             try:
                 (grant, borrowed_until, lease), _ = self._call(request, self._retry_for)
-            except Unavailable:
+            except (TlsFailed, Unavailable):
                 for hold in claimed:
                     hold.may_be_borrowed = True
                 raise
@@ -1720,17 +1796,25 @@ class Client:
         start = _clock()
         pause = 0.25
         last_reply: Optional[_NotFinal] = None
+        was_sent = False
+        broken: Dict[int, _TlsFault] = {}
         while True:
             failures: List[Tuple[str, _NotFinal]] = []
             first = self._current
             for step in range(len(self._servers)):
                 index = (first + step) % len(self._servers)
+                if index in broken:
+                    failures.append((self._servers[index].url, broken[index]))
+                    continue
                 self._pause(0.0, request)
                 sent = _clock()
                 try:
                     return self._attempt(index, request, limit), sent
                 except _NotFinal as failure:
                     failures.append((self._servers[index].url, failure))
+                    was_sent = was_sent or failure.was_sent
+                    if isinstance(failure, _TlsFault):
+                        broken[index] = failure
             self._pause(0.0, request)
             replies = [one for _, one in failures if one.code is not None]
             last_reply = next(iter(reversed(replies)), last_reply)
@@ -1739,10 +1823,13 @@ class Client:
             left = min(start + allowed, limit) - _clock()
             hints = [one.reply.retry_after() or 0.0 for one in replies if one.reply is not None]
             delay = max([_jitter(pause, 0.25), *hints])
-            if delay >= left:
+            is_last = delay >= left
+            is_over = is_last and (left < 0.5 or max([0.0, *hints]) >= left)
+            if is_over or len(broken) == len(self._servers):
+                elapsed = _clock() - start
+                raise _unavailable(failures, last_reply, elapsed, request.key, was_sent)
+            if is_last:
                 # The last round is just before the end, unless the server wants a longer pause.
-                if left < 0.5 or max([0.0, *hints]) >= left:
-                    raise _unavailable(failures, last_reply, _clock() - start, request.key)
                 delay = left - 0.25
             self._pause(delay, request)
             pause = min(pause * 2, 5.0)
@@ -1772,7 +1859,11 @@ class Client:
                     self._tokens[index] = token
                 return token
         except Unavailable:  # the login of another thread is still in progress
-            raise _NotFinal("gave no complete reply in time") from None
+            failure = _NotFinal("gave no complete reply in time")
+        except _NotFinal as error:
+            failure = error
+        failure.was_sent = False  # the call that needs the login
+        raise failure from None
 
     def _ask(
         self, index: int, request: _Request, limit: float, credentials: Optional[str] = None
@@ -1793,7 +1884,8 @@ class Client:
         """None for a success; the body of a refusal. Raises _NotFinal for anything else."""
         appliance = reply.header("Berth-Appliance")
         if not appliance:
-            raise _NotFinal(f"gave a reply ({reply.status}) that is not of Berth")
+            hint = "check the address: another program answers there"
+            raise _NotFinal(f"gave a reply ({reply.status}) that is not of Berth", hint=hint)
         if self._appliance not in (None, appliance):
             raise _OtherApplianceAnswer(f"is the appliance {appliance}, not {self._appliance}")
         if 200 <= reply.status < 300:
@@ -1806,7 +1898,8 @@ class Client:
         except ValueError:
             raise _NotFinal(f"replied {reply.status}", reply) from None
         if not 400 <= reply.status < 500 or reply.status in (408, 429):
-            raise _NotFinal(f"replied {reply.status}: {_describe(values)}", reply, code)
+            text = f"replied {reply.status}: {_describe(values)}"
+            raise _NotFinal(text, reply, code, hint="")
         self._pin(index, reply)
         return values
 
@@ -1838,6 +1931,7 @@ class Client:
         deadline = min(_clock() + request.timeout + wait, limit)
         connection = http.client.HTTPConnection(server.host, server.port)
         sock: Optional[socket.socket] = None
+        was_sent = False
         try:
             sock = _connect(server, deadline)
             if server.is_tls:
@@ -1851,6 +1945,7 @@ class Client:
             # Replaces connect() of http.client, whose time-out is for each step alone.
             connection.sock = cast(Any, _DeadlineSocket(sock, deadline))
             connection.default_port = 443 if server.is_tls else 80
+            was_sent = True
             connection.request(request.method, server.prefix + request.path, data, headers)
             response = connection.getresponse()
             body = response.read(_MAX_BODY + 1)
@@ -1861,7 +1956,7 @@ class Client:
             received = {name.lower(): value for name, value in response.getheaders()}
             return _Reply(server.url, response.status, received, body)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise _network_failure(error) from None
+            raise _network_failure(_find_alert(sock, error), was_sent) from None
         finally:
             if sock is not None:
                 with self._lock:
@@ -1921,18 +2016,31 @@ def _unavailable(
     last_reply: Optional[_NotFinal],
     elapsed: float,
     key: Optional[str],
+    was_sent: bool,
 ) -> BerthError:
-    """The error of a call without a final answer, from the last failure of each server."""
+    """The error of a call without a final answer, from the last failure of each server.
+
+    was_sent: in any of the attempts.
+    """
+    # First what a server said, then why others said nothing.
+    failures = sorted(failures, key=lambda one: one[1].code is None)
     reasons = [f"{url} {failure}" for url, failure in failures]
     if last_reply is None and any(isinstance(one, _OtherApplianceAnswer) for _, one in failures):
         reasons[0] = f"the addresses lead to more than one license server: {reasons[0]}"
         hint = "give only the addresses of one server, or of both hosts of one pair"
         return OtherAppliance("; ".join([*reasons, hint]), "other_appliance", key=key)
-    time_text = f" in {elapsed:.0f} s" if elapsed >= 1 else ""
-    reasons[0] = f"no server answered{time_text}: {reasons[0]}"
-    hints = list(dict.fromkeys(failure.hint for _, failure in failures))
-    if key is not None:
+    hints = [one for one in dict.fromkeys(failure.hint for _, failure in failures) if one]
+    if key is not None and was_sent:
         hints.append(f"the call may have been counted: repeat it with the key {key}")
+    elif key is not None:
+        hints.append("nothing was sent, so nothing was counted")
+    if all(isinstance(failure, _TlsFault) for _, failure in failures):
+        return TlsFailed("; ".join([*reasons, *hints]), "tls_failed", key=key)
+    seconds = f"{elapsed:.0f} s" if elapsed >= 1 else ""
+    if failures[0][1].code is None:
+        reasons[0] = f"no server answered{seconds and f' in {seconds}'}: {reasons[0]}"
+    elif seconds:
+        reasons.append(f"repeated for {seconds}")
     error = Unavailable("; ".join([*reasons, *hints]), "unreachable", key=key)
     if last_reply is not None and last_reply.code and last_reply.reply is not None:
         error.code, error.status = last_reply.code, last_reply.reply.status

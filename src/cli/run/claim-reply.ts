@@ -1,4 +1,5 @@
 import { MINUTE, SECOND } from "../../domain/time.ts";
+import type { TlsFault } from "./tls-fault.ts";
 
 /** A slot that a server granted. */
 export interface Slot {
@@ -36,6 +37,8 @@ export interface Unanswered {
   readonly reasons: readonly string[];
   /** A host of a pair is on standby: it, or the other one, answers soon. */
   readonly isTakeover: boolean;
+  /** The faults of all servers, if none of them can be used by TLS; otherwise empty. */
+  readonly tlsFaults: readonly TlsFault[];
 }
 
 /** A server did not answer, or cannot decide now. */
@@ -45,14 +48,17 @@ export interface Undecided {
   readonly isStandby: boolean;
   /** It may still answer. */
   readonly isTimeout: boolean;
+  readonly tlsFault: TlsFault | null;
 }
 
 export type ClaimOutcome = { readonly kind: "granted"; readonly slot: Slot } | Refused | Unanswered;
 
 export const undecided = (
   reason: string,
-  { isStandby = false, isTimeout = false } = {},
-): Undecided => ({ kind: "undecided", reason, isStandby, isTimeout });
+  { isStandby = false, isTimeout = false, tlsFault = null }: Partial<UndecidedFacts> = {},
+): Undecided => ({ kind: "undecided", reason, isStandby, isTimeout, tlsFault });
+
+type UndecidedFacts = Pick<Undecided, "isStandby" | "isTimeout" | "tlsFault">;
 
 /** Replies after which another server, or the same one later, may decide. */
 const isUndecided = (status: number, code: unknown): boolean =>

@@ -43,6 +43,7 @@ export async function claimSlot(client: LicenseClient, options: ClaimOptions): P
     const answeredAt = performance.now();
     const hasEnded = answeredAt >= deadline;
     if (outcome.kind === "unanswered") {
+      if (outcome.tlsFaults.length > 0) throw tlsFailed(outcome);
       // A takeover is waited for in any case: it is no reason to fail a job.
       const lastTry = outcome.isTakeover ? Math.max(deadline, startedAt + TAKEOVER_TIME) : deadline;
       if (answeredAt >= lastTry) throw noServer(outcome);
@@ -98,6 +99,11 @@ const noServer = ({ reasons }: Unanswered): RunFailure =>
     `no server answered: ${reasons.join("; ")}`,
     "name the server's address with --server or BERTH_SERVER; --wait also waits for a server",
   );
+
+const tlsFailed = ({ reasons, tlsFaults }: Unanswered): RunFailure => {
+  const hints = new Set(tlsFaults.map(({ hint }) => hint));
+  return new RunFailure("tls_failed", reasons.join("; "), [...hints].join("; "));
+};
 
 const noSlot = (product: string, wait: number, { message, code, hint }: Refused): RunFailure =>
   new RunFailure(

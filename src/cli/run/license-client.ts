@@ -12,6 +12,7 @@ import {
   type Unanswered,
   type Undecided,
 } from "./claim-reply.ts";
+import { findTlsFault } from "./tls-fault.ts";
 
 /** Whether a server confirmed that the slot is free; in a takeover, it is worth another try. */
 export type ReleaseOutcome = "released" | "takeover" | "unconfirmed";
@@ -82,10 +83,13 @@ export class LicenseClient {
         signal.throwIfAborted();
       }
     }
+    const outcomes = [...undecidedServers.values()];
+    const tlsFaults = outcomes.flatMap(({ tlsFault }) => tlsFault ?? []);
     return {
       kind: "unanswered",
       reasons: [...undecidedServers].map(([server, { reason }]) => `${server} ${reason}`),
-      isTakeover: undecidedServers.values().some(({ isStandby }) => isStandby),
+      isTakeover: outcomes.some(({ isStandby }) => isStandby),
+      tlsFaults: tlsFaults.length === outcomes.length ? tlsFaults : [],
     };
   }
 
@@ -141,6 +145,8 @@ export class LicenseClient {
       return outcome;
     } catch (error) {
       const isTimeout = isTimeoutError(error);
+      const tlsFault = isTimeout || signal.aborted ? null : findTlsFault(errorCode(error) ?? "");
+      if (tlsFault !== null) return undecided(tlsFault.reason, { tlsFault });
       const reason = isTimeout ? "timed out" : describeNetworkError(error);
       return undecided(`does not answer: ${reason}`, { isTimeout });
     }
@@ -218,5 +224,5 @@ const isTimeoutError = (error: unknown): boolean =>
 const NETWORK_ERRORS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused",
   ECONNRESET: "the connection was closed",
-  ENOTFOUND: "unknown host name",
+  ENOTFOUND: "no such host",
 };

@@ -10,6 +10,7 @@ const EXIT_NOT_FOUND = 127;
 
 const EXIT_CODES = {
   no_server: EXIT_NO_SERVER,
+  tls_failed: EXIT_NO_SERVER,
   no_slot: EXIT_NO_SLOT,
   refused: EXIT_REFUSED,
   cannot_start: EXIT_CANNOT_START,

@@ -79,6 +79,7 @@ describe("LicenseClient.register", () => {
       kind: "unanswered",
       reasons: servers.map(({ url }) => `${url} does not answer: timed out`),
       isTakeover: false,
+      tlsFaults: [],
     });
   });
 });

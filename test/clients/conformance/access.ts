@@ -4,6 +4,7 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { runBinary, type ServerProcess } from "../../support/binary.ts";
 import { PASSWORD } from "../../support/running-site.ts";
+import { openUnusableTlsServers } from "../../support/unusable-tls-servers.ts";
 import type { ClientOptions } from "./protocol.ts";
 import { makeSiteFolder, serveFolder } from "./site.ts";
 import type { Scenario, World } from "./world.ts";
@@ -107,6 +108,12 @@ const EXPIRED = {
   headers: { "www-authenticate": "Bearer" },
   body: { status: 401, code: "unauthorized", message: "the token has expired" },
 };
+
+/** The error of a client that refuses a server, or is refused, by TLS. */
+const tlsFault = ({ client }: World) =>
+  client === "c"
+    ? { kind: "Unavailable", code: "unreachable" }
+    : { kind: "TlsFailed", code: "tls_failed" };
 
 const SCENARIOS: readonly Scenario[] = [
   {
@@ -216,7 +223,7 @@ const SCENARIOS: readonly Scenario[] = [
       for (const options of [{ ca: mtls.ca }, {}]) {
         const client = await world.connectForOneRound(login.tlsUrl, { ...options, login: LOGIN });
         const error = await client.acquireError(userOf(world));
-        expect(error).toMatchObject({ kind: "Unavailable", code: "unreachable" });
+        expect(error).toMatchObject(tlsFault(world));
         expect(error.message).toMatch(/certificate|issuer|CA/i);
         expect(error.message).toContain("give the CA of the site with the option ca");
       }
@@ -230,7 +237,7 @@ const SCENARIOS: readonly Scenario[] = [
       world.atEnd(forward.close);
       const url = `https://${FOREIGN_ADDRESS}:${forward.port}`;
       const client = await world.connectForOneRound(url, { ca, login: LOGIN });
-      expect(await client.acquireError(userOf(world))).toMatchObject({ kind: "Unavailable" });
+      expect(await client.acquireError(userOf(world))).toMatchObject(tlsFault(world));
       expect(forward.countConnections()).toBe(1);
     },
   },
@@ -240,10 +247,51 @@ const SCENARIOS: readonly Scenario[] = [
       const { tlsUrl, ca, certificate } = (await startServers()).mtls;
       await expectSlot(world, tlsUrl, { ca, certificate });
       const without = await world.connectForOneRound(tlsUrl, { ca });
-      expect(await without.acquireError(userOf(world))).toMatchObject({ kind: "Unavailable" });
+      expect(await without.acquireError(userOf(world))).toMatchObject(tlsFault(world));
+    },
+  },
+  {
+    title: "says why a server cannot be used by TLS, and does not repeat the call",
+    clients: ["python", "node", "bun"],
+    async run(world) {
+      const servers = await openUnusableTlsServers((cleanup) => world.atEnd(cleanup));
+      const driver = world.startDriver();
+      for (const [name, { url, ca, countConnections }] of Object.entries(servers)) {
+        const client = await world.connect(url, { ca }, driver);
+        const { kind, code, message } = await client.consumeError();
+        expect([name, kind, code]).toEqual([name, "TlsFailed", "tls_failed"]);
+        expect(message).toContain(TLS_HINTS[name] ?? "no hint is known");
+        expect(message).toEndWith("nothing was sent, so nothing was counted");
+        expect(message).not.toContain("no server answered");
+        expect([name, countConnections()]).toEqual([name, 1]);
+      }
+    },
+  },
+  {
+    title: "repeats a call at the other host while one cannot be used by TLS",
+    clients: ["python", "node", "bun"],
+    async run(world) {
+      const { expired } = await openUnusableTlsServers((cleanup) => world.atEnd(cleanup));
+      const { login } = await startServers();
+      const proxy = await world.openProxy(login.url);
+      proxy.fail("auth", { kind: "cut before" }, 2);
+      const options = { ca: expired?.ca ?? "", login: LOGIN };
+      const client = await world.connect([expired?.url ?? "", proxy.url], options);
+      expect(await (await client.acquire(userOf(world))).isHeld()).toBe(true);
+      expect(expired?.countConnections()).toBe(1);
     },
   },
 ];
+
+/** The end of the message, for each fault. */
+const TLS_HINTS: Readonly<Record<string, string>> = {
+  untrusted: "; give the CA of the site with the option ca",
+  expired: "; renew it on the server with berth tls init",
+  "not yet valid": "; check the clocks of this machine and of the server",
+  "for another name": "; use a name of the server that is in its certificate",
+  "of a client": "; check its TLS settings",
+  "without TLS": "; check that the address is the TLS address",
+};
 
 export const accessScenarios = SCENARIOS.map((scenario) => ({
   ...scenario,

@@ -6,6 +6,8 @@ import type { Scenario } from "./world.ts";
 /** An address where nothing listens. */
 const DEAD = "http://127.0.0.1:1";
 
+const UNKNOWN_HOST = "http://no-such-host.invalid:8080";
+
 const answer = (status: number, code: string, message: string) => ({
   status,
   body: { status, code, message },
@@ -43,12 +45,57 @@ export const messageScenarios: readonly Scenario[] = [
       proxy.answer("*", answer(503, "storage_full", "no space"));
       const error = await brief.acquireError("ada");
       expect(error).toMatchObject({ code: "storage_full", status: 503 });
-      expect(error.message).toStartWith(`no server answered: ${DEAD} `);
-      expect(error.message).toContain(`; ${proxy.url} replied 503: no space (storage_full)`);
+      const isC = world.client === "c";
+      expect(error.message).toStartWith(isC ? "no server answered: " : proxy.url);
+      expect(error.message).toContain(`${proxy.url} replied 503: no space (storage_full)`);
+      expect(error.message).toContain(`${DEAD} cannot be reached`);
       const patient = await world.connect(DEAD, { retry_for: 2 }, brief.driver);
       const later = await patient.acquireError("ada");
       expect(later.status).toBeNull();
       expect(later.message).toMatch(/^no server answered in \d+ s: /);
+    },
+  },
+  {
+    title: "a server that cannot do a call gives its own message and code",
+    clients: ["python", "node", "bun"],
+    async run(world) {
+      const proxy = await world.openProxy();
+      proxy.answer("*", answer(503, "storage_full", "no space"));
+      const brief = await world.connectForOneRound(proxy.url);
+      const said = `${proxy.url} replied 503: no space (storage_full)`;
+      expect((await brief.acquireError("ada")).message).toBe(said);
+      const patient = await world.connect(proxy.url, { retry_for: 2 }, brief.driver);
+      const { message } = await patient.acquireError("ada");
+      expect(message.replace(/\d+ s$/, "N s")).toBe(`${said}; repeated for N s`);
+    },
+  },
+  {
+    title: "says whether a call may have been counted, or nothing was sent",
+    clients: ["python", "node", "bun"],
+    async run(world) {
+      const proxy = await world.openProxy();
+      const reached = await world.connectForOneRound(proxy.url);
+      proxy.fail("*", { kind: "cut after" });
+      const counted = await reached.consumeError();
+      const doubt = `; the call may have been counted: repeat it with the key ${counted.key}`;
+      expect(counted.message).toEndWith(doubt);
+      for (const url of [DEAD, DEAD.replace("http:", "https:"), UNKNOWN_HOST]) {
+        const client = await world.connectForOneRound(url, {}, reached.driver);
+        const { message } = await client.consumeError();
+        expect(message).toEndWith("; nothing was sent, so nothing was counted");
+      }
+    },
+  },
+  {
+    title: "repeats a call to a host name that is not known, and says so",
+    clients: ["python", "node", "bun"],
+    async run(world) {
+      const client = await world.connect(UNKNOWN_HOST, { retry_for: 2 });
+      const error = await client.acquireError("ada");
+      expect(error).toMatchObject({ kind: "Unavailable", code: "unreachable" });
+      expect(error.message).toMatch(/^no server answered in \d+ s: /);
+      // Without a name server, the system cannot tell whether there is such a host.
+      expect(error.message).toMatch(/no such host|cannot be looked up/);
     },
   },
   {

@@ -135,6 +135,7 @@ export type ErrorKind =
   | "AccessDenied"
   | "Refused"
   | "Unavailable"
+  | "TlsFailed"
   | "OtherAppliance"
   | "LeaseRefused"
   | "InvalidArgument"

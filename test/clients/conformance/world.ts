@@ -82,8 +82,12 @@ export class World {
   }
 
   /** A client that tries each server once, for calls that must fail. */
-  connectForOneRound(urls: string | readonly string[], options: ClientOptions = {}) {
-    return this.connect(urls, { ...ONE_ROUND, ...options });
+  connectForOneRound(
+    urls: string | readonly string[],
+    options: ClientOptions = {},
+    driver = this.startDriver(),
+  ) {
+    return this.connect(urls, { ...ONE_ROUND, ...options }, driver);
   }
 
   atEnd(cleanup: () => unknown): void {
