@@ -12,6 +12,8 @@
 const MAX_BODY_BYTES = 1_048_576;
 const MAX_DOCUMENT_LENGTH = 49_152;
 const MAX_BUNDLE_LENGTH = 131_072;
+/** One second. A slot is renewed three times in its time-out: a shorter one would be a flood. */
+const MIN_TIMEOUT_MINUTES = 1 / 60;
 const MAX_TIMEOUT_MINUTES = 5_256_000;
 /** The longest time of one waiting request, in seconds. */
 const MAX_WAIT_STEP = 30;
@@ -319,8 +321,8 @@ function readObject(reply) {
 }
 
 function readTimeout(minutes) {
-  const isValid = typeof minutes === "number" && minutes > 0 && minutes <= MAX_TIMEOUT_MINUTES;
-  requireField(isValid, "floating_timeout");
+  const isAtLeast = typeof minutes === "number" && minutes >= MIN_TIMEOUT_MINUTES;
+  requireField(isAtLeast && minutes <= MAX_TIMEOUT_MINUTES, "floating_timeout");
   return minutes * 60_000;
 }
 
@@ -392,7 +394,7 @@ function readErrorBody(reply) {
 
 // Control characters of a message could change a terminal that shows it.
 const cleanText = (text) =>
-  String(text ?? "")
+  (typeof text === "string" ? text : "")
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
     .slice(0, 400);
 
@@ -482,7 +484,10 @@ function findTlsFault(code, reason, wasSent) {
   // OpenSSL puts the names of its functions and files around its message.
   const [, name] = /SSL routines:[^:]*:([^:]*)/.exec(reason) ?? [];
   const shown = name?.toLowerCase().replaceAll("_", " ") ?? reason.replace(/[:\s]+$/, "");
-  return new Failure(text.replace("{}", () => shown), { hint, isTlsFault: true });
+  return new Failure(
+    text.replace("{}", () => shown),
+    { hint, isTlsFault: true },
+  );
 }
 
 /** The failure that an error of the network stands for. */
@@ -1129,7 +1134,8 @@ class Engine {
             throw error;
           }
           if (signal?.aborted) throw signal.reason;
-          const failure = error instanceof Failure ? error : toFailure(error, true);
+          const isFailure = error instanceof Failure;
+          const failure = isFailure ? error : new Failure("gave a reply that cannot be read");
           failures.set(server, failure);
           wasSent ||= failure.wasSent;
           if (failure.code !== null) lastReply = failure;

@@ -61,6 +61,8 @@ __all__ += ["Refused", "Slot", "TlsFailed", "Unavailable"]
 _MAX_INTEGER = 2**53 - 1
 _MAX_COUNT = 10**12
 _MAX_BODY = 1024 * 1024
+# One second. A slot is renewed three times in its time-out: a shorter one would be a flood.
+_MIN_TIMEOUT_MINUTES = 1 / 60
 _MAX_TIMEOUT_MINUTES = 5_256_000
 _LEEWAY = 60  # seconds that the clocks of this machine and of the server may differ
 _LONGEST_WAIT = 30  # seconds of one waiting request
@@ -243,7 +245,8 @@ def _boolean(values: Json, name: str) -> bool:
 
 def _timeout_seconds(values: Json) -> float:
     minutes: Any = values.get("floating_timeout")
-    if type(minutes) not in (int, float) or not 0 < minutes <= _MAX_TIMEOUT_MINUTES:
+    is_number = type(minutes) in (int, float)
+    if not is_number or not _MIN_TIMEOUT_MINUTES <= minutes <= _MAX_TIMEOUT_MINUTES:
         raise ValueError("floating_timeout is not a valid number")
     return float(minutes) * 60
 

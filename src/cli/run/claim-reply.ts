@@ -60,6 +60,9 @@ export const undecided = (
 
 type UndecidedFacts = Pick<Undecided, "isStandby" | "isTimeout" | "tlsFault">;
 
+/** The slot is renewed three times in its time-out: a shorter one would be a flood of requests. */
+const MIN_TIMEOUT = SECOND / 2;
+
 /** Replies after which another server, or the same one later, may decide. */
 const isUndecided = (status: number, code: unknown): boolean =>
   status >= 500 || status === 429 || code === "moved_away";
@@ -71,7 +74,7 @@ export function readOutcome(
   reply: unknown,
 ): Exclude<ClaimOutcome, Unanswered> | Undecided {
   const timeout = Number(readMember(reply, "floating_timeout")) * MINUTE;
-  if (status === 200 && timeout > 0) {
+  if (status === 200 && timeout >= MIN_TIMEOUT) {
     return {
       kind: "granted",
       slot: {

@@ -82,4 +82,9 @@ describe("LicenseClient.register", () => {
       tlsFaults: [],
     });
   });
+
+  test("believes no time-out that is so short that the heartbeats would be a flood", async () => {
+    const { outcome } = await register([scriptedServer(() => granted(1e-9))], {});
+    expect(outcome.kind).toBe("unanswered");
+  });
 });

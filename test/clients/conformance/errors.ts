@@ -84,6 +84,23 @@ export const errorScenarios: readonly Scenario[] = [
     },
   },
   {
+    title: "a message that is no text ends no program",
+    async run(world) {
+      const proxy = await world.openProxy();
+      const client = await world.connectForOneRound(proxy.url);
+      const nested = `${"[".repeat(40_000)}${"]".repeat(40_000)}`;
+      for (const message of [nested, "{}", "7", "null"]) {
+        const body = `{"status":400,"code":"not_today","message":${message}}`;
+        proxy.answer("register", { status: 400, body }, 1);
+        // A reply that is nested too deeply need not be believed.
+        const error = await client.acquireError("ada");
+        expect(["Refused", "Unavailable"]).toContain(error.kind);
+        expect(error.message).not.toMatch(/stack|recursion/i);
+      }
+      expect(client.driver.stderr).toBe("");
+    },
+  },
+  {
     title: "has the place in the queue, or none",
     async run(world) {
       const proxy = await world.openProxy();
