@@ -135,6 +135,11 @@ int berth_verify(berth_client *, const char *lease, const char *license, berth_l
 #ifdef BERTH_WITH_OPENSSL
 #include <openssl/evp.h>
 #endif
+/* The limits of a lease and a license, in bytes: of a signed document, of the proof of a license by
+ * code, and of the members of one object. The other clients have the same ones. */
+#define B_MAX_DOCUMENT 49152
+#define B_MAX_BUNDLE 131072
+#define B_MAX_MEMBERS 256
 /* Layout, to keep the file short: statements of one step share a line, as does a closing brace. */
 #define B_COUNT(array) (sizeof(array) / sizeof *(array))
 #define B_AT(place) &(place), sizeof(place)
@@ -242,34 +247,54 @@ static const char *b_number(const char *p, double *out) {
   *out = (*p == '-' ? -value : value) / unit; if (*end != 'e' && *end != 'E') return end;
   *out = 1e300; /* numbers with an exponent have no use here, and are out of range */
   return end + strspn(end, "eE+-0123456789"); }
-/* Returns the end of a value; NULL: malformed. Strict: no key is repeated or has an escape. Of an
- * object, `found` gets the last member with a name, if there is one. */
-static const char *b_skip(const char *p, int depth, int is_strict, const char *name, size_t size,
+/* Notes the name of a member, in its quotes, after those of the same object, which begin at
+ * `first`. 0: it is repeated, is one too many, or has an escape. */
+static int b_add_name(b_buffer *names, size_t first, const char *name, size_t size) {
+  size_t count = (names->size - first) / sizeof name;
+  for (size_t i = 0; i < count; i++) {
+    const char *other;
+    memcpy(&other, names->data + first + i * sizeof other, sizeof other);
+    if (!strncmp(other, name, size)) return 0;
+  }
+  b_append(names, &name, sizeof name);
+  return !names->has_failed && count < B_MAX_MEMBERS && !memchr(name, '\\', size);
+}
+/* Returns the end of a value; NULL: malformed. With `names`, which has those of the objects around
+ * it, the value is read strictly: see b_add_name. Of an object, `found` gets the last member with
+ * a name, if there is one. */
+static const char *b_skip(const char *p, int depth, b_buffer *names, const char *name, size_t size,
     const char **found) {
-  const char *open = p, close = *p == '{' ? '}' : ']'; double unused;
+  const char close = *p == '{' ? '}' : ']'; double unused; size_t first = names ? names->size : 0;
   if (!strncmp(p, "true", 4) || !strncmp(p, "null", 4)) return p + 4;
   if (!strncmp(p, "false", 5)) return p + 5; else if (*p == '"') return b_skip_string(p);
   if (*p != '{' && *p != '[') return b_number(p, &unused);
   p = b_space(p + 1); if (*p == close) return p + 1;
   for (; depth > 0; p = b_space(p + 1)) {
     if (close == '}') {
-      const char *key = p, *end = b_skip_string(p), *last = NULL; p = b_space(end);
+      const char *key = p, *end = b_skip_string(p); p = b_space(end);
       if (*p != ':') return NULL;
+      if (names && !b_add_name(names, first, key, (size_t)(end - key))) return NULL;
       p = b_space(p + 1);
-      if (is_strict) b_skip(open, 64, 0, key + 1, (size_t)(end - key - 2), &last);
-      if (is_strict && (last != p || memchr(key, '\\', (size_t)(end - key)))) return NULL;
       if (name && !strncmp(key + 1, name, size) && key[1 + size] == '"') *found = p; }
-    p = b_space(b_skip(p, depth - 1, is_strict, NULL, 0, NULL)); if (*p == close) return p + 1;
+    p = b_space(b_skip(p, depth - 1, names, NULL, 0, NULL));
+    if (*p == close) {
+      if (names) names->size = first;
+      return p + 1;
+    }
     if (*p != ',') return NULL; }
   return NULL; }
 static int b_is_object(const char *text, size_t size, int is_strict) {
   const char *p = b_space(text);
-  return *p == '{' && b_space(b_skip(p, 64, is_strict, NULL, 0, NULL)) == text + size; }
+  b_buffer names = {0};
+  const char *end = *p == '{' ? b_skip(p, 64, is_strict ? &names : NULL, NULL, 0, NULL) : NULL;
+  free(names.data);
+  return end && b_space(end) == text + size;
+}
 /* Finds a value in a checked object by a path such as "queue.position"; NULL: absent. */
 static const char *b_find(const char *json, const char *path) {
   for (size_t size; json && *path; path += size + (path[size] == '.')) {
     const char *open = b_space(json); json = NULL; size = strcspn(path, ".");
-    if (*open == '{') b_skip(open, 64, 0, path, size, &json); }
+    if (*open == '{') b_skip(open, 64, NULL, path, size, &json); }
   return json; }
 static char *b_text(const char *value) {
   char *text = *value == '"' ? calloc(1, strlen(value)) : NULL, *end = text;
@@ -778,7 +803,8 @@ static const unsigned char *b_signer(berth_client *c, const b_document *d, b_doc
 static int b_open(b_document *d, const char *text, const char *type) {
   const char *dot = strchr(text, '.'), *last = dot ? strchr(dot + 1, '.') : NULL;
   char algorithm[8], found[32]; d->text = text; d->size = last ? (size_t)(last - text) : 0;
-  d->header = last && strlen(text) <= 49152 ? calloc(2, d->size) : NULL; if (!d->header) return 0;
+  d->header = last && strlen(text) <= B_MAX_DOCUMENT ? calloc(2, d->size) : NULL;
+  if (!d->header) return 0;
   d->payload = d->header + d->size; long room = (long)d->size - 1;
   long header = b_decode(text, (size_t)(dot - text), 6, d->header, room);
   long payload = b_decode(dot + 1, (size_t)(last - dot - 1), 6, d->payload, room);
@@ -828,6 +854,7 @@ static const char *b_check_bundle(berth_client *c, const char *text, b_document 
   char confirmation[512], key[4096], initialization[256], prefix_hex[11], nonce_hex[11];
   char symbols[115], initial[32], hex[65]; long long version, kind;
   unsigned char appliance[10], prefix[5], nonce[5], code[68], policy[32], hash[32], kind_byte;
+  if (strlen(text) > B_MAX_BUNDLE) return "license_malformed";
   if (!b_is_object(text, strlen(text), 1) || !b_read(text, B_FIELDS({'i', "version", B_AT(version)},
       {'i', "kind", B_AT(kind)}, {'s', "policy", B_AT(d->owned)}, {'t', "nonce", B_AT(nonce_hex)},
       {'t', "confirmation_code", B_AT(confirmation)}, {'t', "hardware_prefix", B_AT(prefix_hex)},

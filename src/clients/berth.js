@@ -10,8 +10,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 const MAX_BODY_BYTES = 1_048_576;
+// The limits of a lease and a license, in bytes; the other clients have the same ones.
 const MAX_DOCUMENT_LENGTH = 49_152;
 const MAX_BUNDLE_LENGTH = 131_072;
+/** Of one object. */
+const MAX_MEMBERS = 256;
 /** One second. A slot is renewed three times in its time-out: a shorter one would be a flood. */
 const MIN_TIMEOUT_MINUTES = 1 / 60;
 const MAX_TIMEOUT_MINUTES = 5_256_000;
@@ -564,18 +567,18 @@ function encodeBase64(bytes) {
   return btoa(plain).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** Strict JSON: an object, of which no part has a member twice. Otherwise null. */
+/** Strict JSON: an object, of which no part has a member twice or too many. Otherwise null. */
 function parseStrictObject(text) {
   try {
     const value = JSON.parse(text);
-    return isObject(value) && !hasDuplicateMember(text) ? value : null;
+    return isObject(value) && !hasWrongMembers(text) ? value : null;
   } catch {
     return null;
   }
 }
 
 /** For a text that is known to be valid JSON: a string before a colon is the name of a member. */
-function hasDuplicateMember(text) {
+function hasWrongMembers(text) {
   const open = [];
   for (const [token, name] of text.matchAll(/("(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}]/g)) {
     if (token === "{") open.push(new Set());
@@ -583,7 +586,7 @@ function hasDuplicateMember(text) {
     else if (name !== undefined) {
       const members = open.at(-1);
       const member = JSON.parse(name);
-      if (members.has(member)) return true;
+      if (members.has(member) || members.size === MAX_MEMBERS) return true;
       members.add(member);
     }
   }
@@ -705,7 +708,7 @@ const decodeHex = (text) =>
 
 /** What the vendor granted by a confirmation code, from the bundle of the license. */
 async function readLicenseByCode(text, vendorKeys) {
-  const bundle = text.length > MAX_BUNDLE_LENGTH ? null : parseStrictObject(text);
+  const bundle = encode(text).length > MAX_BUNDLE_LENGTH ? null : parseStrictObject(text);
   const names = ["policy", "confirmation_code", "license_key", "appliance_id", "hardware_prefix"];
   const isString = (name) => typeof bundle[name] === "string";
   if (!bundle || ![...names, "nonce", "initialization_code"].every(isString))

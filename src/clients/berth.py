@@ -64,6 +64,10 @@ _MAX_BODY = 1024 * 1024
 # One second. A slot is renewed three times in its time-out: a shorter one would be a flood.
 _MIN_TIMEOUT_MINUTES = 1 / 60
 _MAX_TIMEOUT_MINUTES = 5_256_000
+# The limits of a lease and a license, in bytes; the other clients have the same ones.
+_MAX_DOCUMENT = 49_152
+_MAX_BUNDLE = 131_072
+_MAX_MEMBERS = 256  # of one object
 _LEEWAY = 60  # seconds that the clocks of this machine and of the server may differ
 _LONGEST_WAIT = 30  # seconds of one waiting request
 _RELEASE_SECONDS = 5.0
@@ -200,10 +204,12 @@ def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _without_duplicates(pairs: List[Tuple[str, Any]]) -> Json:
+def _strict_members(pairs: List[Tuple[str, Any]]) -> Json:
     members = dict(pairs)
     if len(members) != len(pairs):
         raise ValueError("a member appears twice")
+    if len(members) > _MAX_MEMBERS:
+        raise ValueError("too many members")
     return members
 
 
@@ -211,7 +217,7 @@ def _parse_object(text: Union[bytes, str], is_strict: bool = False) -> Json:
     """The JSON object in text; ValueError for anything else."""
     try:
         decoded = text.decode("utf-8") if isinstance(text, bytes) else text
-        hook = _without_duplicates if is_strict else None
+        hook = _strict_members if is_strict else None
         value = json.loads(decoded, parse_constant=_reject_constant, object_pairs_hook=hook)
     except RecursionError:
         raise ValueError("nested too deep") from None
@@ -618,6 +624,8 @@ class _Document:
 
     @classmethod
     def parse(cls, text: str, kind: str) -> _Document:
+        if len(text) > _MAX_DOCUMENT:
+            raise ValueError("too long")
         parts = text.split(".")
         if len(parts) != 3:
             raise ValueError("not three parts")
@@ -724,6 +732,8 @@ def _hex5(values: Json, name: str) -> bytes:
 
 
 def _read_bundle(text: str, vendor_keys: Iterable[bytes]) -> _Granted:
+    if len(text.encode("utf-8")) > _MAX_BUNDLE:
+        raise ValueError("too long")
     bundle = _parse_object(text, is_strict=True)
     appliance_id = _text(bundle, "appliance_id")
     symbols = _canonical_symbols(_text(bundle, "confirmation_code"))

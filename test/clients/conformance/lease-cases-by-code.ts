@@ -19,6 +19,10 @@ import {
   type Members,
 } from "./lease-documents.ts";
 
+/** The limits that all clients have; in bytes, for the bundle. */
+const MAX_BUNDLE = 131_072;
+const MAX_MEMBERS = 256;
+
 const DAY_SECONDS = 24 * HOUR_SECONDS;
 
 export async function makeByCodeCases(issuer: LeaseIssuer): Promise<LeaseCase[]> {
@@ -35,6 +39,12 @@ export async function makeByCodeCases(issuer: LeaseIssuer): Promise<LeaseCase[]>
     const text = await issuer.bundle(options);
     return { license: JSON.stringify(text), lease: issuer.leaseByCode(text, members) };
   };
+  const names = Array.from({ length: MAX_MEMBERS + 1 }, (_, index) => [`name-${index}`, index]);
+  /** Two bytes of each character are one unit of UTF-16. */
+  const ofSize = (bytes: number): LeaseInput => {
+    const { license, lease: text } = withBundle({ later: "\u00e9".repeat(1_000) });
+    return { license: license + " ".repeat(bytes - Buffer.byteLength(license)), lease: text };
+  };
   // The version adds nothing to the kind, and nothing else depends on it.
   const members = Object.entries(bundle).filter(([member]) => member !== "version");
   const code = bundle.confirmation_code;
@@ -50,6 +60,22 @@ export async function makeByCodeCases(issuer: LeaseIssuer): Promise<LeaseCase[]>
       license: JSON.stringify(bundle, null, 2),
       lease: lease(),
     })),
+    accepts(`a bundle of ${MAX_BUNDLE} bytes`, () => ofSize(MAX_BUNDLE)),
+    refuses(
+      `a bundle of ${MAX_BUNDLE + 1} bytes`,
+      "license_malformed",
+      () => ofSize(MAX_BUNDLE + 1),
+      LAXER_EXAMPLE,
+    ),
+    accepts(`a bundle with an object of ${MAX_MEMBERS} members`, () =>
+      withBundle({ later: Object.fromEntries(names.slice(1)) }),
+    ),
+    refuses(
+      `a bundle with an object of ${MAX_MEMBERS + 1} members`,
+      "license_malformed",
+      () => withBundle({ later: Object.fromEntries(names) }),
+      LAXER_EXAMPLE,
+    ),
     accepts("a bundle with its members in another order", () => ({
       license: JSON.stringify(Object.fromEntries(Object.entries(bundle).toReversed())),
       lease: lease(),

@@ -11,7 +11,7 @@ import {
   type LeaseCase,
   type Refusal,
 } from "./lease-cases.ts";
-import { signJwt, type LeaseIssuer } from "./lease-documents.ts";
+import { signJwt, signJwtOfLength, type LeaseIssuer, type Members } from "./lease-documents.ts";
 
 /** Texts that are neither a JWT nor a bundle. */
 const TEXTS: Readonly<Record<string, string>> = {
@@ -32,9 +32,24 @@ const TEXTS: Readonly<Record<string, string>> = {
   "an object of 1 MiB": `{"policy":"${"A".repeat(1_048_000)}"}`,
   "lists in lists, 200,000 deep": `{"policy":${"[".repeat(200_000)}`,
   "objects in objects, 100,000 deep": '{"a":'.repeat(100_000),
+  // A check that compares each member with all others would take minutes.
+  "an object of 13,000 members": textOfMembers(13_000),
   "a number of 100,000 digits": `{"kind":${"9".repeat(100_000)}}`,
   "a broken escape": '{"policy":"\\u12',
 };
+
+/** An object of so many members. */
+function manyMembers(count: number): Members {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [String(index), 0]));
+}
+
+function textOfMembers(count: number): string {
+  return JSON.stringify(manyMembers(count));
+}
+
+/** The limits that all clients have. */
+const MAX_DOCUMENT = 49_152;
+const MAX_MEMBERS = 256;
 
 /** Values of other types, per type of the right one. */
 const OTHER_TYPES = {
@@ -99,6 +114,14 @@ export function makeMalformedCases(issuer: LeaseIssuer): LeaseCase[] {
   const withLicense = (text: string) => ({ license: text, lease: issuer.lease(license) });
   const signLicense = (payload: string | Uint8Array, header: string | object = licenseHeader) =>
     withLicense(signJwt(header as string, payload, vendor));
+  const leaseOfLength = (length: number) => ({
+    license,
+    lease: signJwtOfLength(length, leaseHeader, issuer.leasePayload(license), appliance),
+  });
+  const licenseOfLength = (length: number) => {
+    const text = signJwtOfLength(length, licenseHeader, issuer.licensePayload(), vendor);
+    return { license: text, lease: issuer.lease(text) };
+  };
   const licenseText = () => JSON.stringify(issuer.licensePayload());
   const deep = "[".repeat(100_000) + "]".repeat(100_000);
 
@@ -271,6 +294,35 @@ export function makeMalformedCases(issuer: LeaseIssuer): LeaseCase[] {
       "a license with lists in lists, 100,000 deep",
       "license_malformed",
       () => signLicense(licenseText().replace(/\}$/, `,"later":${deep}}`)),
+      LAXER_EXAMPLE,
+    ),
+    accepts(`a lease of ${MAX_DOCUMENT} characters`, () => leaseOfLength(MAX_DOCUMENT)),
+    refuses(`a lease of ${MAX_DOCUMENT + 1} characters`, "lease_malformed", () =>
+      leaseOfLength(MAX_DOCUMENT + 1),
+    ),
+    accepts(`a license of ${MAX_DOCUMENT} characters`, () => licenseOfLength(MAX_DOCUMENT)),
+    refuses(`a license of ${MAX_DOCUMENT + 1} characters`, "license_malformed", () =>
+      licenseOfLength(MAX_DOCUMENT + 1),
+    ),
+    accepts(`a lease with an object of ${MAX_MEMBERS} members`, () =>
+      leaseUnder(issuer, {}, { later: manyMembers(MAX_MEMBERS) }),
+    ),
+    refuses(
+      `a lease with an object of ${MAX_MEMBERS + 1} members`,
+      "lease_malformed",
+      () => leaseUnder(issuer, {}, { later: manyMembers(MAX_MEMBERS + 1) }),
+      LAXER_EXAMPLE,
+    ),
+    accepts(`a license with ${MAX_MEMBERS} objects of two members`, () =>
+      leaseUnder(issuer, { later: Array(MAX_MEMBERS).fill(manyMembers(2)) }),
+    ),
+    accepts(`a license with an object of ${MAX_MEMBERS} members`, () =>
+      leaseUnder(issuer, { later: manyMembers(MAX_MEMBERS) }),
+    ),
+    refuses(
+      `a license with an object of ${MAX_MEMBERS + 1} members`,
+      "license_malformed",
+      () => leaseUnder(issuer, { later: manyMembers(MAX_MEMBERS + 1) }),
       LAXER_EXAMPLE,
     ),
     accepts("a lease and a license with white space in their JSON", () => {

@@ -44,6 +44,24 @@ export function signJwt(
   return `${text}.${encode(sign(null, Buffer.from(text), toKeyObject(key)))}`;
 }
 
+/** A signed document of so many characters: its header and payload have members that fill it. */
+export function signJwtOfLength(
+  length: number,
+  header: Members,
+  payload: Members,
+  key: PrivateKey,
+): string {
+  const sizeOf = (part: Members): number => Buffer.byteLength(JSON.stringify(part));
+  for (const headerFiller of ["", "x", "xx"]) {
+    const filledHeader = { ...header, later: headerFiller };
+    const left = length - toPart(filledHeader).length - 88; // dots and signature
+    const filler = "x".repeat(Math.floor((left * 3) / 4) - sizeOf({ ...payload, later: "" }));
+    const text = signJwt(filledHeader, { ...payload, later: filler }, key);
+    if (text.length === length) return text;
+  }
+  throw new Error(`no document has ${length} characters`);
+}
+
 const toKeyObject = (key: PrivateKey) => createPrivateKey({ key: { ...key }, format: "jwk" });
 
 /** The payload of a JWT, without any check. */
