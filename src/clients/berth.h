@@ -140,6 +140,7 @@ int berth_verify(berth_client *, const char *lease, const char *license, berth_l
 #define B_MAX_DOCUMENT 49152
 #define B_MAX_BUNDLE 131072
 #define B_MAX_MEMBERS 256
+#define B_YEAR_9999 253402300799LL /* its last second */
 /* Layout, to keep the file short: statements of one step share a line, as does a closing brace. */
 #define B_COUNT(array) (sizeof(array) / sizeof *(array))
 #define B_AT(place) &(place), sizeof(place)
@@ -836,8 +837,8 @@ static const char *b_check_license(berth_client *c, const char *text, b_document
   unsigned char hash[32];
   if (!b_open(d, text, "berth-license+jwt") || !b_read_grant(d->payload, d->payload, "cnf.jwk", g)
       || !b_read(d->payload, B_FIELDS({'t', "appliance", B_AT(g->appliance)},
-      {'i', "license_id", B_AT(g->license_id)},
-      {'i', "serial", B_AT(g->serial)}))) return "license_malformed";
+      {'n', "license_id", B_AT(g->license_id)},
+      {'n', "serial", B_AT(g->serial)}))) return "license_malformed";
   b_sha256(text, strlen(text), hash, g->lic); return b_signer(c, d, d) ? NULL : "license_forged"; }
 /* Turns a code into canonical symbols, without the check symbols of rows; returns their number. */
 static size_t b_canonical(const char *code, void *symbols, size_t room, int has_rows) {
@@ -885,14 +886,16 @@ static const char *b_check_bundle(berth_client *c, const char *text, b_document 
 static const char *b_check_lease(const berth_client *c, const char *lease, const b_grant *g,
     b_document *d, berth_lease *out) {
   char iss[32], kid[32], lic[80], nonce[132] = "";
-  long long iat, exp, now = (long long)time(NULL), grace = 3600 * g->grace_hours;
+  long long iat, exp, nbf = 0, now = (long long)time(NULL), grace = 3600 * g->grace_hours;
   long long longest = 60 * g->timeout_minutes, borrow = 3600 * g->borrow_hours;
   if (!b_open(d, lease, "berth-lease+jwt") || !b_read(d->header, B_FIELDS({'t', "kid", B_AT(kid)}))
       || !b_read(d->payload, B_FIELDS({'t', "iss", B_AT(iss)}, {'t', "sub", B_AT(out->user)},
-      {'t', "aud", B_AT(out->product)}, {'i', "license_id", B_AT(out->license_id)},
-      {'i', "serial", B_AT(out->serial)}, {'t', "lic", B_AT(lic)}, {'n', "iat", B_AT(iat)},
-      {'n', "exp", B_AT(exp)}, {'T', "nonce", B_AT(nonce)}))
-      || exp > 253402300799LL) return "lease_malformed";
+      {'t', "aud", B_AT(out->product)}, {'n', "license_id", B_AT(out->license_id)},
+      {'n', "serial", B_AT(out->serial)}, {'t', "lic", B_AT(lic)}, {'n', "iat", B_AT(iat)},
+      {'n', "exp", B_AT(exp)}, {'T', "nonce", B_AT(nonce)}))) return "lease_malformed";
+  if (b_find(d->payload, "nbf") && !b_read(d->payload, B_FIELDS({'n', "nbf", B_AT(nbf)})))
+    return "lease_malformed";
+  if (iat > B_YEAR_9999 || exp > B_YEAR_9999 || nbf > B_YEAR_9999) return "lease_malformed";
   time_t end = (time_t)exp; struct tm parts;
   strftime(out->expires_at, sizeof out->expires_at, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&end, &parts));
   /* The clocks may differ by 60 seconds. */
@@ -904,7 +907,7 @@ static const char *b_check_lease(const berth_client *c, const char *lease, const
     {now - 60 - grace >= g->until, "license_ended"}, {now >= exp + 60, "lease_expired"},
     {exp - grace > g->until, "lease_outlasts_license"},
     {exp - iat > (longest < borrow ? borrow : longest) + 60, "lease_too_long"},
-    {iat > now + 60, "lease_not_started"},
+    {iat > now + 60 || nbf > now + 60, "lease_not_started"},
     {out->license_id != g->license_id || out->serial != g->serial, "other_license"},
     {!b_is(lic, g->lic), "other_license"}, {!b_is(nonce, c->nonce), "other_device"}};
   for (size_t i = 0; i < B_COUNT(rules); i++) if (rules[i].is_broken) return rules[i].code;

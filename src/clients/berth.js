@@ -15,6 +15,8 @@ const MAX_DOCUMENT_LENGTH = 49_152;
 const MAX_BUNDLE_LENGTH = 131_072;
 /** Of one object. */
 const MAX_MEMBERS = 256;
+/** Its last second. */
+const YEAR_9999 = 253_402_300_799;
 /** One second. A slot is renewed three times in its time-out: a shorter one would be a flood. */
 const MIN_TIMEOUT_MINUTES = 1 / 60;
 const MAX_TIMEOUT_MINUTES = 5_256_000;
@@ -774,8 +776,9 @@ function isLeaseValid({ iss, sub, aud, license_id, serial, lic, iat, exp, nbf, n
   return (
     texts.every((value) => typeof value === "string") &&
     [license_id, serial].every(isCount) &&
-    [iat, exp, nbf ?? 0].every(Number.isFinite) &&
-    Math.abs(exp) <= 253_402_300_799 &&
+    [iat, exp, nbf === undefined ? iat : nbf].every(
+      (seconds) => isCount(seconds) && seconds <= YEAR_9999,
+    ) &&
     (nonce === null || nonce === undefined || typeof nonce === "string")
   );
 }

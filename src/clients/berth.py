@@ -68,6 +68,7 @@ _MAX_TIMEOUT_MINUTES = 5_256_000
 _MAX_DOCUMENT = 49_152
 _MAX_BUNDLE = 131_072
 _MAX_MEMBERS = 256  # of one object
+_YEAR_9999 = 253_402_300_799  # its last second
 _LEEWAY = 60  # seconds that the clocks of this machine and of the server may differ
 _LONGEST_WAIT = 30  # seconds of one waiting request
 _RELEASE_SECONDS = 5.0
@@ -781,7 +782,8 @@ def _check_lease(text: str, granted: _Granted, product: str, nonce: str) -> Leas
     kid = _text(document.header, "kid")
     issuer, audience = _text(payload, "iss"), _text(payload, "aud")
     user, digest = _text(payload, "sub"), _text(payload, "lic")
-    issued, expires = (_integer(payload, name, 0, 253402300799) for name in ("iat", "exp"))
+    issued, expires = (_integer(payload, name, 0, _YEAR_9999) for name in ("iat", "exp"))
+    begins = _integer(payload, "nbf", 0, _YEAR_9999) if "nbf" in payload else issued
     license_id, serial = _integer(payload, "license_id"), _integer(payload, "serial")
     device = None if payload.get("nonce") is None else _text(payload, "nonce")
     now = time.time()
@@ -801,7 +803,7 @@ def _check_lease(text: str, granted: _Granted, product: str, nonce: str) -> Leas
         "lease_expired": now < expires + _LEEWAY,
         "lease_outlasts_license": expires <= terms.end,
         "lease_too_long": expires - issued <= terms.longest + _LEEWAY,
-        "lease_not_started": issued <= now + _LEEWAY,
+        "lease_not_started": max(issued, begins) <= now + _LEEWAY,
         "other_license": is_same_license,
         "other_device": device == nonce,
     }

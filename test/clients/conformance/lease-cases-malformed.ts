@@ -9,9 +9,14 @@ import {
   leaseUnder,
   refuses,
   type LeaseCase,
-  type Refusal,
 } from "./lease-cases.ts";
-import { signJwt, signJwtOfLength, type LeaseIssuer, type Members } from "./lease-documents.ts";
+import {
+  secondsFromNow,
+  signJwt,
+  signJwtOfLength,
+  type LeaseIssuer,
+  type Members,
+} from "./lease-documents.ts";
 
 /** Texts that are neither a JWT nor a bundle. */
 const TEXTS: Readonly<Record<string, string>> = {
@@ -68,8 +73,8 @@ const LEASE_MEMBERS: Readonly<Record<string, keyof typeof OTHER_TYPES>> = {
   license_id: "integer",
   lic: "text",
   serial: "integer",
-  iat: "number",
-  exp: "number",
+  iat: "integer",
+  exp: "integer",
 };
 
 const LICENSE_MEMBERS: typeof LEASE_MEMBERS = {
@@ -85,15 +90,6 @@ const TERMS_MEMBERS: typeof LEASE_MEMBERS = {
   enabled: "boolean",
   timeout_minutes: "number",
 };
-
-/** A number that no client can use; some limits also fit it. */
-const OUT_OF_RANGE: readonly Refusal[] = [
-  "lease_malformed",
-  "lease_expired",
-  "lease_too_long",
-  "lease_not_started",
-  "other_license",
-];
 
 /** Bytes that are not UTF-8. */
 const BYTES: Readonly<Record<string, readonly number[]>> = {
@@ -156,6 +152,33 @@ export function makeMalformedCases(issuer: LeaseIssuer): LeaseCase[] {
         LAXER_EXAMPLE,
       ),
     ),
+    ...["iat", "exp", "nbf"].map((member) =>
+      refuses(`a lease whose ${member} has half a second`, "lease_malformed", () =>
+        leaseUnder(issuer, {}, { [member]: secondsFromNow(0) + 0.5 }),
+      ),
+    ),
+    ...OTHER_TYPES.integer.map((value) =>
+      refuses(`a lease whose nbf is ${show(value)}`, "lease_malformed", () =>
+        leaseUnder(issuer, {}, { nbf: value }),
+      ),
+    ),
+    ...["iat", "exp", "nbf"].map((member) =>
+      refuses(
+        `a lease whose ${member} is after the year 9999`,
+        "lease_malformed",
+        () => leaseUnder(issuer, {}, { [member]: 253_402_300_800 }),
+        LAXER_EXAMPLE,
+      ),
+    ),
+    refuses(
+      "a lease whose nbf is before 1970",
+      "lease_malformed",
+      () => leaseUnder(issuer, {}, { nbf: -1 }),
+      LAXER_EXAMPLE,
+    ),
+    accepts("a lease whose times are whole numbers with a decimal point", () =>
+      signLease(leaseText().replaceAll(/"(iat|exp)":(\d+)/g, '"$1":$2.0')),
+    ),
     ...[true, 7, [], {}].map((value) =>
       refuses(`a lease whose nonce is ${show(value)}`, ["lease_malformed", "other_device"], () =>
         leaseUnder(issuer, {}, { nonce: value }),
@@ -214,7 +237,7 @@ export function makeMalformedCases(issuer: LeaseIssuer): LeaseCase[] {
         ["exp", "iat", "license_id", "serial"].map((member) => {
           const pattern = new RegExp(`"${member}":\\d+`);
           const digits = number.length > 20 ? `a number of ${number.length} digits` : number;
-          return refuses(`a lease whose ${member} is ${digits}`, OUT_OF_RANGE, () =>
+          return refuses(`a lease whose ${member} is ${digits}`, "lease_malformed", () =>
             signLease(leaseText().replace(pattern, `"${member}":${number}`)),
           );
         }),

@@ -56,6 +56,18 @@ export function makeTermsCases(issuer: LeaseIssuer): LeaseCase[] {
       () => beginning(BEYOND),
       CERTAIN,
     ),
+    accepts("a lease that is not to be used before now", () =>
+      under({}, { nbf: secondsFromNow(0) }),
+    ),
+    accepts("a lease that is not to be used before a time within the leeway", () =>
+      under({}, { nbf: secondsFromNow(WITHIN) }),
+    ),
+    refuses(
+      "a lease that is not to be used before a time after the leeway",
+      "lease_not_started",
+      () => under({}, { nbf: secondsFromNow(BEYOND) }),
+      CERTAIN,
+    ),
     refuses("a license that is disabled", "license_disabled", () => under({ enabled: false })),
     accepts("a license that has started", () => under({ start: timeFromNow(-HOUR_SECONDS) })),
     accepts("a license that starts within the leeway", () => under({ start: timeFromNow(WITHIN) })),
