@@ -31,6 +31,12 @@ test("the documented lease check accepts a lease of this server and nothing else
     headers: { accept: "application/jwt" },
   });
   const license = await shown.text();
+  const unbound = await fetch(`${server.url}/api/v4/borrow`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ product: "DEMO", user: "bob" }),
+  });
+  const { lease: unboundLease } = (await unbound.json()) as { lease: string };
   await server.stop();
 
   const given = { lease, license, vendorKey: vendorKeyIn(folder), product: "DEMO", nonce };
@@ -38,6 +44,9 @@ test("the documented lease check accepts a lease of this server and nothing else
   const edited = `${license.slice(0, -4)}AAAA`;
   for (const wrong of [
     { nonce: "device-9876543210" },
+    { lease: unboundLease },
+    { lease: unboundLease, nonce: undefined },
+    { lease: unboundLease, nonce: null },
     { product: "CAD" },
     { lease: license },
     { license: edited },

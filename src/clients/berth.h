@@ -928,15 +928,21 @@ static void b_choose_nonce(berth_client *c) {
     if (file) fclose(file); }
 }
 #define B_REFUSED "the lease is refused: %s"
+#define B_HAS_CHECK 1
 #else
+#define B_HAS_CHECK 0
 #define B_REFUSED "%s: define BERTH_WITH_OPENSSL to check leases"
 #define b_check(client, lease, license, out) "verify_unavailable"
 #define b_choose_nonce(client) (void)(client)
 #endif
 int berth_verify(berth_client *c, const char *lease, const char *license, berth_lease *out,
     berth_error *e) {
-  int is_valid = lease && license && c && c->key_count;
-  int kind = b_enter(c, is_valid ? NULL : "lease, license and vendor_keys are needed", e);
+  const char *problem = NULL;
+  if (!lease || !license || !c || !c->key_count)
+    problem = "lease, license and vendor_keys are needed";
+  else if (B_HAS_CHECK && !c->nonce[0]) /* else a lease for any device would fit */
+    problem = "this machine has no machine id: give the option nonce";
+  int kind = b_enter(c, problem, e);
   *out = (berth_lease){.serial = 0}; if (kind) return kind;
   const char *code = b_check(c, lease, license, out);
   if (code) *out = (berth_lease){.serial = 0};

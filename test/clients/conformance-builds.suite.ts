@@ -18,6 +18,8 @@ import { isSelected, SOURCES } from "./conformance/clients.ts";
 import { Driver } from "./conformance/driver.ts";
 import { exercise } from "./conformance/exercise.ts";
 import { findPythons, prepareEnvironment } from "./conformance/python-builds.ts";
+import { PRODUCT } from "./conformance/lease-documents.ts";
+import { issuer } from "./conformance/lease-scenarios.ts";
 import { makeSiteFolder, ProductOnServer, serveFolder } from "./conformance/site.ts";
 
 /** Not in a tmpfs, which may forbid running programs. */
@@ -112,6 +114,20 @@ if (isSelected("c")) {
         expect(await child.stdout.text()).toBe("license_malformed\n");
       });
     }
+
+    test("checks no lease without a nonce: one for any device would fit", async () => {
+      const program = inWork("no-machine-id");
+      const sources = [buildSource("no-machine-id.c")];
+      buildC({ sources, flags: ["-std=c99", ...STRICT], program, hasOpenSsl: true });
+      const license = issuer.license();
+      const lease = issuer.lease(license, { nonce: null });
+      const child = Bun.spawn([program, issuer.vendor.x, PRODUCT, lease, license], {
+        stdout: "pipe",
+      });
+      expect(await child.stdout.text()).toBe(
+        "1 invalid_argument: this machine has no machine id: give the option nonce\n",
+      );
+    });
 
     // In Turkish, I and i are not the same letter, and numbers have a comma.
     test("makes all calls in a program with the Turkish locale", async () => {
