@@ -190,11 +190,12 @@ static int b_is(const char *text, const char *other) { return !strcmp(text, othe
 static double b_least(double one, double other) { return one < other ? one : other; }
 static int b_copy(void *to, size_t room, const char *from) { /* 0: too long */
   return snprintf(to, room, "%s", from ? from : "") < (int)room; }
+static void b_clean(void *out, size_t room, const char *from);
 static int b_fail(berth_error *e, berth_kind kind, const char *code, const char *format, ...) {
-  va_list list; if (!e) return kind;
-  *e = (berth_error){.kind = kind, .position = -1}; b_copy(B_AT(e->code), code);
-  va_start(list, format); vsnprintf(e->message, sizeof e->message, format, list); va_end(list);
-  return kind; }
+  va_list list; char message[1024]; if (!e) return kind;
+  *e = (berth_error){.kind = kind, .position = -1}; b_clean(B_AT(e->code), code);
+  va_start(list, format); vsnprintf(message, sizeof message, format, list); va_end(list);
+  b_clean(B_AT(e->message), message); return kind; }
 static int b_invalid(berth_error *e, const char *code, const char *message) {
   return b_fail(e, BERTH_INVALID_ARGUMENT, code, "%s", message); }
 static void b_append(b_buffer *b, const void *data, size_t size) {
@@ -234,6 +235,46 @@ static int b_character(const char **at, char *out) {
   *at += size; size = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
   for (int i = size - 1; i > 0; i--, code >>= 6) out[i] = (char)(0x80 | (code & 0x3F));
   out[0] = (char)(size == 1 ? code : (0xF00u >> size & 0xFF) | code); return size; }
+/* Characters that could change a terminal which shows them, or the order of a text: those of the
+ * Unicode categories Cc, Cf, Zl and Zp. */
+static const unsigned b_unprinted[][2] = {
+  {0x0, 0x1F}, {0x7F, 0x9F}, {0xAD, 0xAD}, {0x600, 0x605}, {0x61C, 0x61C}, {0x6DD, 0x6DD},
+  {0x70F, 0x70F}, {0x890, 0x891}, {0x8E2, 0x8E2}, {0x180E, 0x180E}, {0x200B, 0x200F},
+  {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0x110BD, 0x110BD},
+  {0x110CD, 0x110CD}, {0x13430, 0x1343F}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A},
+  {0xE0001, 0xE0001}, {0xE0020, 0xE007F}};
+static int b_is_printed(const char *utf8, int size) {
+  unsigned code = (unsigned char)*utf8 & (size == 1 ? 0x7F : 0x7F >> size);
+  for (int i = 1; i < size; i++) code = code << 6 | (utf8[i] & 0x3F);
+  for (size_t i = 0; i < B_COUNT(b_unprinted); i++)
+    if (code >= b_unprinted[i][0] && code <= b_unprinted[i][1]) return 0;
+  return size > 0;
+}
+/* Copies as many characters as there is room for. Those that are not printed, and bytes that are
+ * no UTF-8, become one space for several in a row. Spaces at both ends are left out. */
+static void b_clean(void *out, size_t room, const char *from) {
+  char *to = out;
+  size_t used = 0;
+  int has_gap = 0;
+  while (*from) {
+    char next[4] = {*from};
+    int size = 1;
+    if (*from == '\\') from++; /* for b_character, the begin of an escape */
+    else size = b_character(&from, next);
+    if (size == 0) from++;
+    if (!b_is_printed(next, size) || (*next == ' ' && used == 0)) {
+      has_gap = used > 0;
+      continue;
+    }
+    if (used + (size_t)(has_gap + size) >= room) break;
+    if (has_gap) to[used++] = ' ';
+    memcpy(to + used, next, (size_t)size);
+    used += (size_t)size;
+    has_gap = 0;
+  }
+  while (used > 0 && to[used - 1] == ' ') used--;
+  to[used] = '\0';
+}
 static const char *b_skip_string(const char *p) {
   char unused[4]; int size = *p++ == '"'; while (size && *p != '"') size = b_character(&p, unused);
   return size ? p + 1 : NULL; }
@@ -444,12 +485,15 @@ static int b_attempt(b_request *r, int index, berth_error *e) {
   else r->appliance[0] = '\0';
   const b_field *refusal = B_FIELDS({'s', "code", B_AT(code)}, {'S', "message", B_AT(message)},
       {'H', "queue.position", B_AT(position)}, {'H', "queue.length", B_AT(length)});
-  int is_object = b_is_object(r->reply.data, r->reply.size, 0); b_lock(c);
+  int is_object = b_is_object(r->reply.data, r->reply.size, 0);
+  int is_refusal = is_object && r->status >= 400 && b_read(r->reply.data, refusal);
+  if (is_refusal) b_clean(code, strlen(code) + 1, code);
+  b_lock(c);
   strcpy(pinned, c->appliance);
   if (*pinned && r->appliance[0] && !b_is(pinned, r->appliance)) rank = B_FOREIGN;
   else if (!r->appliance[0]) rank = B_NO_REPLY; /* and reads nothing of it */
   else if (r->status / 100 == 2 && b_accept(r, is_object)) { rank = B_FINAL; kind = BERTH_OK; }
-  else if (r->status >= 400 && is_object && b_read(r->reply.data, refusal) && *code) {
+  else if (is_refusal && *code) {
     rank = r->status >= 500 || r->status == 408 || r->status == 429 ? B_REPLY : B_FINAL;
     int is_full = b_is(code, "floating_not_available") || b_is(code, "slots_capped");
     int is_gone = r->is_release && b_is(code, "user_not_registered");
@@ -469,8 +513,11 @@ static int b_attempt(b_request *r, int index, berth_error *e) {
         "give only addresses of one server", server->url, r->appliance, pinned);
   } else {
     const char *more = r->status == 401 && !c->login[0] ? "; give the option login" : "";
-    b_fail(e, kind, code ? code : "", "%s %s: %.300s (%s)%s", server->url, rank == B_REPLY ? problem
-        : "refused", message ? message : "", code ? code : "", more);
+    const char *name = code ? code : "";
+    char text[301];
+    b_clean(B_AT(text), message ? message : "");
+    b_fail(e, kind, name, *text ? "%s %s: %s (%s)%s" : "%s %s: %s%s%s", server->url,
+        rank == B_REPLY ? problem : "refused", *text ? text : name, *text ? name : "", more);
     e->position = (int)position; r->queue_length = (int)length; r->hint = ""; }
   e->status = (int)r->status; strcpy(e->request_id, r->request_id); free(code); free(message);
   r->has_new_login |= needs_login; return needs_login ? b_attempt(r, index, e) : rank; }
@@ -495,8 +542,12 @@ static int b_call(b_request *r, berth_error *error) {
     b_pause(r, b_least(after, left)); }
   free(r->reply.data); free(r->body);
   if (b_now() - started >= 1) snprintf(seconds, sizeof seconds, " in %.0f s", b_now() - started);
-  if (best.kind == BERTH_UNAVAILABLE) snprintf(best.message, sizeof best.message,
-      "no server answered%s: %s%s%s", seconds, reasons, *hint ? "; " : "", hint);
+  if (best.kind == BERTH_UNAVAILABLE) {
+    char message[1024];
+    snprintf(message, sizeof message, "no server answered%s: %s%s%s", seconds, reasons,
+        *hint ? "; " : "", hint);
+    b_clean(B_AT(best.message), message);
+  }
   if (error) *error = best;
   return best.kind; }
 /* Begins a call, unless its arguments have a problem. After BERTH_OK, b_leave must follow. */
@@ -554,9 +605,11 @@ static void b_renew(berth_slot *h) {
   if (is_refused && h->slot && !h->is_refused && b_is(e.code, "user_not_registered")) {
     h->is_refused = 1; h->slot->renew_at = h->slot->released_at = b_now(); /* the slot goes first */
   } else if (kind && h->is_held && (is_refused || b_now() >= h->ends_at)) {
+    char message[1024];
     b_end(h); h->loss = e; h->is_loss_due = 1;
-    snprintf(h->loss.message, sizeof h->loss.message, "the %s%.60s of %.80s is lost: %.340s",
+    snprintf(message, sizeof message, "the %s%.60s of %.80s is lost: %s",
         h->feature[0] ? "feature " : "slot", h->feature, h->user, e.message);
+    b_clean(B_AT(h->loss.message), message);
   } else if (kind) {
     pause = b_least(b_jitter(pause, 0.25), sixth); h->failures++;
     h->renew_at = b_least(b_now() + pause, h->ends_at); }

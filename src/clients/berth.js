@@ -391,16 +391,17 @@ function readToken(reply) {
 function readErrorBody(reply) {
   try {
     const body = readObject(reply);
-    return isText(body.code) ? { ...body, code: cleanText(body.code).slice(0, 64) } : null;
+    const code = isText(body.code) ? cleanText(body.code).trim().slice(0, 39) : "";
+    return code === "" ? null : { ...body, code };
   } catch {
     return null;
   }
 }
 
-// Control characters of a message could change a terminal that shows it.
+// Such characters could change a terminal which shows them, or the order of a text.
 const cleanText = (text) =>
   (typeof text === "string" ? text : "")
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, " ")
     .slice(0, 400);
 
 /** What a server says in an error reply, and its code. */

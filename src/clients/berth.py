@@ -1988,9 +1988,14 @@ def _not_held() -> InvalidArgument:
     return _invalid("the slot is not held; acquire it again, then its features")
 
 
+# Characters that could change a terminal which shows them, or the order of a text.
+_UNPRINTED_CATEGORIES = ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
 def _printable(value: object) -> str:
     text = value if isinstance(value, str) else ""
-    return "".join(one if one.isprintable() else " " for one in text)[:500].strip()
+    marked = ["\0" if unicodedata.category(one) in _UNPRINTED_CATEGORIES else one for one in text]
+    return re.sub("\0+", " ", "".join(marked)).strip()[:500]
 
 
 def _read_place(reply: _Reply) -> Optional[Tuple[int, int]]:

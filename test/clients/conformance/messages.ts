@@ -13,6 +13,40 @@ const answer = (status: number, code: string, message: string) => ({
   body: { status, code, message },
 });
 
+/** What a server must not bring onto a terminal or into a log, by its name. */
+const UNPRINTED: Readonly<Record<string, string>> = {
+  "an escape sequence": "\u001b",
+  "a bell": "\u0007",
+  "a line feed": "\n",
+  "a carriage return": "\r",
+  "a backspace": "\b",
+  "a delete character": "\u007f",
+  "a control sequence of one character": "\u009b",
+  "a soft hyphen": "\u00ad",
+  "a letter mark": "\u061c",
+  "a zero-width space": "\u200b",
+  "a right-to-left mark": "\u200f",
+  "a line separator": "\u2028",
+  "a paragraph separator": "\u2029",
+  "an override of the direction": "\u202e",
+  "an isolate of the direction": "\u2067",
+  "a byte order mark": "\ufeff",
+  "an annotation": "\ufff9",
+  "a tag": "\u{e0041}",
+  "several in a row": "\u001b\u0007\r\n\u202e\u{e0041}",
+};
+
+/** Texts that are shown as they are. */
+const PRINTED = [
+  "a\\b",
+  'a"b',
+  "a%sb",
+  "caf\u00e9",
+  "\u65e5\u672c\u8a9e",
+  "\u{1f600}",
+  "a \u00a0 b",
+];
+
 export const messageScenarios: readonly Scenario[] = [
   {
     title: "a refusal has its address, the server's message and the code alone",
@@ -24,6 +58,38 @@ export const messageScenarios: readonly Scenario[] = [
         const { message } = await client.acquireError("ada");
         expect(message).toBe(`${proxy.url} refused: the reason (${code})`);
       }
+    },
+  },
+  {
+    title: "a message and a code have no characters that a terminal obeys",
+    async run(world) {
+      const proxy = await world.openProxy();
+      const client = await world.connect(proxy.url);
+      const shown: Record<string, readonly string[]> = {};
+      for (const [name, character] of Object.entries(UNPRINTED)) {
+        const text = `${character}one${character}two${character}`;
+        proxy.answer("register", answer(400, text, text), 1);
+        const { code, message } = await client.acquireError("ada");
+        shown[name] = [code, message];
+      }
+      const expected = ["one two", `${proxy.url} refused: one two (one two)`];
+      const names = Object.keys(UNPRINTED);
+      expect(shown).toEqual(Object.fromEntries(names.map((name) => [name, expected])));
+      for (const text of PRINTED) {
+        proxy.answer("register", answer(400, "code", text), 1);
+        const { message } = await client.acquireError("ada");
+        expect(message).toBe(`${proxy.url} refused: ${text} (code)`);
+      }
+    },
+  },
+  {
+    title: "a message of nothing but such characters is left out",
+    async run(world) {
+      const proxy = await world.openProxy();
+      const client = await world.connect(proxy.url);
+      proxy.answer("register", answer(400, "unknown_product", "\u001b\u0007"), 1);
+      const { message } = await client.acquireError("ada");
+      expect(message).toBe(`${proxy.url} refused: unknown_product`);
     },
   },
   {
