@@ -41,8 +41,9 @@ typedef struct {
 typedef struct berth_client berth_client;
 typedef struct berth_slot berth_slot;
 typedef struct berth_feature berth_feature;
-/* Called once when a slot is lost, by the client's thread: no slot is renewed until it returns. It
- * may call the client, except berth_client_free. */
+/* Called once for each acquire of a slot that is lost, unless that one was released. The client's
+ * thread calls it: no slot is renewed until it returns. It may call the client, except
+ * berth_client_free. */
 typedef void berth_loss_callback(void *data, const char *user, const berth_error *error);
 /* Called while berth_acquire waits, in the same thread. Position 1 gets the next slot. It must not
  * call the client for the same user: that call would wait for this one. */
@@ -88,7 +89,7 @@ int berth_client_new(const berth_options *, berth_client **, berth_error *); /* 
  * with its slots and features: none of them may be used any more. */
 void berth_client_free(berth_client *);
 const char *berth_nonce(const berth_client *); /* of this device; empty: none was found or given */
-/* Takes a slot. The same user and license_id again give the same slot, to be released as often. */
+/* Takes a slot. The same user and license_id again share it, and the last release frees it. */
 int berth_acquire(berth_client *, const char *user, const berth_acquire_options *, berth_slot **,
                   berth_error *);
 int berth_slot_is_held(const berth_slot *);
@@ -163,13 +164,25 @@ typedef struct { /* a call, with the last reply to it */
 typedef struct { berth_slot_information info; char *license; double minutes; } b_registration;
 /* A slot of a user or of a feature. Changes only with the client's lock. It is being taken (busy,
  * not held), held, being released (busy, not held), or has ended (neither). */
+typedef struct b_hold b_hold;
+/* What the application has of a slot or of a feature: each acquire gives one of its own. */
 struct berth_slot {
-  berth_client *client; berth_slot *next, *slot; /* slot: of a feature; NULL: that has ended */
-  int references, is_busy, is_held, is_loss_due, is_refused, failures, claim; /* see b_claim */
+  b_hold *hold;
+  berth_slot *next; /* of the same hold */
+  berth_loss_callback *on_loss;
+  void *data;
+  int is_loss_due, is_released;
+};
+/* A slot of a user or of a feature. Changes only with the client's lock. It is being taken (busy,
+ * not held), held, being released (busy, not held), or has ended (neither). */
+struct b_hold {
+  berth_client *client; b_hold *next, *slot; /* slot: of a feature; NULL: that has ended */
+  berth_slot *handles;
+  int is_busy, is_held, is_refused, failures, claim; /* see b_claim */
   int is_borrow_unsure; char borrowed_until[32]; /* by this client; "": not borrowed by it */
   double ends_at, renew_at, renewed_at, released_at; long long license_id; /* wanted; 0: any */
   char user[257], feature[257], user_info[4097];
-  b_registration now; berth_loss_callback *on_loss; void *data; berth_error loss;
+  b_registration now; berth_error loss;
 };
 typedef struct { char url[512], token[512]; int has_answered; } b_server;
 struct berth_client {
@@ -179,7 +192,8 @@ struct berth_client {
   double timeout, retry_for, give_up_at; /* give_up_at: the end of all calls, at exit; else 0 */
   char appliance[64], product[257], ca[1024], certificate[1024], login[520], nonce[129], host[257];
   unsigned char keys[8][32]; b_server servers[8]; berth_client *next;
-  berth_slot *slots, *reporting; /* reporting: its on_loss is being called */
+  b_hold *slots;
+  berth_slot *reporting; /* its on_loss is being called */
 };
 static pthread_once_t b_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t b_clients_lock = PTHREAD_MUTEX_INITIALIZER; static berth_client *b_clients;
@@ -561,7 +575,7 @@ static int b_leave(berth_client *c, int kind) {
   b_lock(c); c->calls--; b_wake(c); b_unlock(c); return kind; }
 /* --- Slots of users and of features --- */
 /* Registers or releases a slot at the server, without the lock, and notes what was granted. */
-static int b_call_for(b_request *r, berth_slot *h, berth_error *e) {
+static int b_call_for(b_request *r, b_hold *h, berth_error *e) {
   int is_feature = h->feature[0] != '\0', is_release = r->is_release; char id[24];
   b_registration now = {.license = NULL}; b_field fields[] = {
     {'t', "registered_at", B_AT(now.info.registered_at)}, {'j', "license_json", B_AT(now.license)},
@@ -580,22 +594,36 @@ static int b_call_for(b_request *r, berth_slot *h, berth_error *e) {
   b_lock(h->client); free(h->now.license); h->now = now; h->failures = h->is_refused = 0;
   h->renewed_at = r->sent_at; h->ends_at = r->sent_at + now.minutes * 60;
   h->renew_at = r->sent_at + b_jitter(now.minutes * 20, 0.1); b_unlock(h->client); return kind; }
-static int b_unregister(berth_slot *h, double timeout, double retry_for, berth_error *e) {
+static int b_unregister(b_hold *h, double timeout, double retry_for, berth_error *e) {
   b_request r = {.client = h->client, .is_release = 1, .retry_for = retry_for,
       .timeout = b_least(timeout, h->client->timeout)}; return b_call_for(&r, h, e); }
 /* The functions up to b_run are called with the lock. */
-static void b_end(berth_slot *h) {
-  for (berth_slot *other = h->client->slots; other; other = other->next)
+static void b_end(b_hold *h) {
+  for (b_hold *other = h->client->slots; other; other = other->next)
       if (other == h || other->slot == h) { other->is_held = 0; other->slot = NULL; }
 }
-static void b_unlink(berth_slot *h) {
-  berth_slot **at = &h->client->slots; b_wake(h->client);
+static void b_unlink(b_hold *h) {
+  b_hold **at = &h->client->slots; b_wake(h->client);
   while (*at != h) at = &(*at)->next;
   *at = h->next; }
-static void b_drop(berth_slot *h) {
-  b_wake(h->client); if (h->references || h->is_held || h->is_busy) return;
+static void b_drop(b_hold *h) {
+  b_wake(h->client); if (h->handles || h->is_held || h->is_busy) return;
   b_unlink(h); free(h->now.license); free(h); }
-static void b_renew(berth_slot *h) {
+static void b_drop_handle(berth_slot *handle) {
+  b_hold *h = handle->hold;
+  berth_slot **at = &h->handles;
+  while (*at != handle) at = &(*at)->next;
+  *at = handle->next;
+  free(handle);
+  b_drop(h);
+}
+/* Whether all other handles of the hold are released. */
+static int b_is_last(const berth_slot *handle) {
+  const berth_slot *other = handle->hold->handles;
+  while (other && (other == handle || other->is_released)) other = other->next;
+  return other == NULL;
+}
+static void b_renew(b_hold *h) {
   berth_client *c = h->client; berth_error e;
   double sixth = h->now.minutes * 10, pause = h->failures < 4 ? 1 << h->failures : 15;
   b_request r = {.client = c, .timeout = b_least(sixth < 1 ? 1 : sixth, c->timeout)};
@@ -606,7 +634,8 @@ static void b_renew(berth_slot *h) {
     h->is_refused = 1; h->slot->renew_at = h->slot->released_at = b_now(); /* the slot goes first */
   } else if (kind && h->is_held && (is_refused || b_now() >= h->ends_at)) {
     char message[1024];
-    b_end(h); h->loss = e; h->is_loss_due = 1;
+    b_end(h); h->loss = e;
+    for (berth_slot *handle = h->handles; handle; handle = handle->next) handle->is_loss_due = 1;
     snprintf(message, sizeof message, "the %s%.60s of %.80s is lost: %s",
         h->feature[0] ? "feature " : "slot", h->feature, h->user, e.message);
     b_clean(B_AT(h->loss.message), message);
@@ -615,23 +644,27 @@ static void b_renew(berth_slot *h) {
     h->renew_at = b_least(b_now() + pause, h->ends_at); }
   b_drop(h); }
 enum { B_NO_CLAIM, B_BORROW, B_RETURN };
-static int b_is_claimed(const berth_slot *h, int claim) {
-  const berth_slot *other = h->client->slots;
+static int b_is_claimed(const b_hold *h, int claim) {
+  const b_hold *other = h->client->slots;
   while (other && (other->claim < claim || !b_is(other->user, h->user))) other = other->next;
   return other != NULL; }
 static void *b_run(void *client) {
   berth_client *c = client; b_lock(c);
   while (!c->is_closing) {
-    berth_slot *next = NULL, *lost = NULL;
-    for (berth_slot *h = c->slots; h; h = h->next) {
-      if (h->is_loss_due) lost = h;
+    b_hold *next = NULL;
+    berth_slot *lost = NULL;
+    for (b_hold *h = c->slots; h; h = h->next) {
+      for (berth_slot *handle = h->handles; handle; handle = handle->next)
+        if (handle->is_loss_due) lost = handle;
       if (h->is_held && !h->is_busy && (!next || h->renew_at < next->renew_at)
           && !b_is_claimed(h, B_RETURN) /* a slot is renewed before its features */
           && (!h->slot || h->slot->renewed_at > h->slot->released_at)) next = h; }
     if (lost) {
       lost->is_loss_due = 0; c->reporting = lost; /* keeps it from being freed by another thread */
-      b_unlock(c); if (lost->on_loss) lost->on_loss(lost->data, lost->user, &lost->loss); b_lock(c);
-      c->reporting = NULL; b_drop(lost);
+      b_unlock(c);
+      if (lost->on_loss) lost->on_loss(lost->data, lost->hold->user, &lost->hold->loss);
+      b_lock(c); c->reporting = NULL; b_wake(c);
+      if (lost->is_released) b_drop_handle(lost); /* by its callback */
     } else if (next && next->renew_at <= b_now()) b_renew(next);
     else b_wait(c, next ? next->renew_at - b_now() : 1); }
   c->has_thread_ended = 1; b_wake(c); b_unlock(c); return NULL; }
@@ -643,7 +676,7 @@ static int b_start(berth_client *c) {
   if (!c->has_thread) c->has_thread = !pthread_create(&c->thread, NULL, b_run, c);
   pthread_sigmask(SIG_SETMASK, &old, NULL); return c->has_thread; }
 /* Takes a slot at the server, and waits for one if the caller wants to. Without the lock. */
-static int b_wait_for_slot(berth_slot *h, const berth_acquire_options *o, berth_error *e) {
+static int b_wait_for_slot(b_hold *h, const berth_acquire_options *o, berth_error *e) {
   double end = b_now() + o->wait, left = o->wait, retry_for = h->client->retry_for;
   berth_error unused; if (!e) e = &unused; int has_place = 0;
   for (int is_first = 1;; is_first = 0) {
@@ -664,17 +697,17 @@ static int b_wait_for_slot(berth_slot *h, const berth_acquire_options *o, berth_
 }
 /* With the lock: waits for acquires and releases of a user, then keeps out others until b_unlink.
  * The claim stands in the list of slots. A borrow does not keep out heartbeats. */
-static void b_claim(berth_slot *claim) {
+static void b_claim(b_hold *claim) {
   berth_client *c = claim->client;
-  for (berth_slot *h = c->slots; h; h = h ? h->next : c->slots) /* again after a wait */
+  for (b_hold *h = c->slots; h; h = h ? h->next : c->slots) /* again after a wait */
       if (h->is_busy && b_is(h->user, claim->user)) { b_wait(c, 1); h = NULL; }
   claim->is_busy = 1; claim->next = c->slots; c->slots = claim; }
-static int b_is_borrowed(const berth_slot *h) {
+static int b_is_borrowed(const b_hold *h) {
   return h->now.info.is_borrowed || h->borrowed_until[0] || h->is_borrow_unsure; }
 /* With the lock: ends and releases a slot that is held; of a borrowed slot only its features. */
-static int b_finish(berth_slot *h, berth_error *e) {
+static int b_finish(b_hold *h, berth_error *e) {
   berth_client *c = h->client; int kind = BERTH_OK; h->is_busy = 1; h->is_held = 0;
-  for (berth_slot *f = c->slots; f && b_is_borrowed(h); f = f ? f->next : c->slots) {
+  for (b_hold *f = c->slots; f && b_is_borrowed(h); f = f ? f->next : c->slots) {
     if (f->slot != h || !f->is_held) continue;
     if (f->is_busy) b_wait(c, 1); else b_finish(f, NULL);
     f = NULL; } /* the list may have changed: begin again */
@@ -683,9 +716,10 @@ static int b_finish(berth_slot *h, berth_error *e) {
   else if (h->is_borrow_unsure) kind = b_fail(e, BERTH_UNAVAILABLE, "unreachable",
       "the slot of %s may be borrowed: repeat the borrow with its key", h->user);
   h->is_busy = 0; b_wake(c); return kind; }
-static int b_take(const berth_slot *wanted, const berth_acquire_options *o, berth_slot **out,
+static int b_take(const b_hold *wanted, const berth_acquire_options *o, berth_slot **out,
     berth_error *e) {
-  berth_client *c = wanted->client; berth_slot *h; int kind = BERTH_OK; b_lock(c);
+  berth_client *c = wanted->client; b_hold *h; int kind = BERTH_OK; b_lock(c);
+  berth_slot *handle = malloc(sizeof *handle);
   for (;; b_wait(c, 1)) {
     for (h = c->slots; h; h = h->next) {
       if (!b_is(h->user, wanted->user)) continue;
@@ -698,6 +732,8 @@ static int b_take(const berth_slot *wanted, const berth_acquire_options *o, bert
     kind = b_invalid(e, "client_closed", "the client was closed"); h = NULL; break; }
   if (!kind && wanted->slot && !wanted->slot->is_held) {
     kind = b_invalid(e, "invalid_argument", "the slot is not held any more");
+  } else if (!kind && !handle) {
+    kind = b_fail(e, BERTH_OUT_OF_MEMORY, "out_of_memory", "out of memory");
   } else if (!kind && !h) {
     h = b_start(c) ? malloc(sizeof *h) : NULL;
     if (!h) kind = b_fail(e, BERTH_OUT_OF_MEMORY, "out_of_memory", "out of memory");
@@ -706,37 +742,47 @@ static int b_take(const berth_slot *wanted, const berth_acquire_options *o, bert
       kind = b_wait_for_slot(h, o, e); b_lock(c); h->is_busy = 0;
       h->is_held = !kind && (h->slot || !h->feature[0]); }
   }
-  if (!kind) { h->references++; *out = h; }
+  if (!kind) {
+    *handle = (berth_slot){
+        .hold = h, .next = h->handles, .on_loss = o->on_loss, .data = o->loss_data};
+    h->handles = *out = handle;
+  } else free(handle);
   if (h) b_drop(h);
   b_unlock(c); return b_leave(c, kind); }
 int berth_acquire(berth_client *c, const char *user, const berth_acquire_options *o,
     berth_slot **slot, berth_error *e) {
   o = o ? o : &(berth_acquire_options){0};
-  berth_slot wanted = {.client = c, .license_id = o->license_id, .on_loss = o->on_loss,
-      .data = o->loss_data};
+  b_hold wanted = {.client = c, .license_id = o->license_id};
   int is_valid = b_copy(B_AT(wanted.user), user) && wanted.user[0] && o->license_id >= 0
       && b_copy(B_AT(wanted.user_info), o->user_info) && o->wait >= 0 && o->wait < 1e9;
   int kind = b_enter(c, is_valid ? NULL : "user is empty or too long, or an option is wrong", e);
   return kind ? kind : b_take(&wanted, o, slot, e); }
 int berth_feature_acquire(berth_slot *slot, const char *code, berth_loss_callback *on_loss,
     void *data, berth_feature **feature, berth_error *e) {
-  berth_client *c = slot->client;
-  berth_slot wanted = {.client = c, .slot = slot, .on_loss = on_loss, .data = data}, *h = NULL;
+  b_hold *h = slot->hold;
+  berth_client *c = h->client;
+  b_hold wanted = {.client = c, .slot = h};
+  berth_acquire_options options = {.on_loss = on_loss, .loss_data = data};
+  berth_slot *handle = NULL;
   int is_valid = b_copy(B_AT(wanted.feature), code) && wanted.feature[0];
   int kind = b_enter(c, is_valid ? NULL : "code is empty or too long", e); if (kind) return kind;
-  strcpy(wanted.user, slot->user);
-  b_lock(c); wanted.license_id = slot->now.info.license_id; b_unlock(c);
-  kind = b_take(&wanted, &(berth_acquire_options){0}, &h, e); *feature = (void *)h; return kind; }
-int berth_slot_release(berth_slot *h, berth_error *e) {
+  strcpy(wanted.user, h->user);
+  b_lock(c); wanted.license_id = h->now.info.license_id; b_unlock(c);
+  kind = b_take(&wanted, &options, &handle, e); *feature = (void *)handle; return kind; }
+int berth_slot_release(berth_slot *handle, berth_error *e) {
+  b_hold *h = handle->hold;
   berth_client *c = h->client; int kind = b_enter(c, NULL, e); if (kind) return kind; b_lock(c);
-  while ((c->reporting == h && !b_is_thread(c))
-      || (h->references == 1 && (h->is_busy || b_is_claimed(h, B_BORROW)))) b_wait(c, 1);
-  h->references--; if (!h->references && h->is_held) kind = b_finish(h, e);
-  if (c->reporting != h) b_drop(h);
+  while ((c->reporting == handle && !b_is_thread(c))
+      || (b_is_last(handle) && (h->is_busy || b_is_claimed(h, B_BORROW)))) b_wait(c, 1);
+  handle->is_released = 1;
+  handle->is_loss_due = 0;
+  if (b_is_last(handle) && h->is_held) kind = b_finish(h, e);
+  if (c->reporting != handle) b_drop_handle(handle);
   b_unlock(c); return b_leave(c, kind ? BERTH_UNAVAILABLE : BERTH_OK); }
 int berth_feature_release(berth_feature *h, berth_error *e) {
   return berth_slot_release((berth_slot *)h, e); }
-int berth_slot_info(const berth_slot *h, berth_slot_information *info) {
+int berth_slot_info(const berth_slot *slot, berth_slot_information *info) {
+  b_hold *h = slot->hold;
   *info = (berth_slot_information){0};
   if (h->client->pid != getpid()) return BERTH_INVALID_ARGUMENT;
   b_lock(h->client); *info = h->now.info; info->is_borrowed |= h->borrowed_until[0] != '\0';
@@ -744,10 +790,11 @@ int berth_slot_info(const berth_slot *h, berth_slot_information *info) {
       strcpy(info->expires_at, h->borrowed_until);
   info->is_held = h->is_held && b_now() < h->ends_at && (!h->slot || b_now() < h->slot->ends_at);
   b_unlock(h->client); return BERTH_OK; }
-int berth_slot_is_held(const berth_slot *h) {
-  berth_slot_information info; return !berth_slot_info(h, &info) && info.is_held; }
+int berth_slot_is_held(const berth_slot *slot) {
+  berth_slot_information info; return !berth_slot_info(slot, &info) && info.is_held; }
 int berth_feature_is_held(const berth_feature *h) { return berth_slot_is_held((const void *)h); }
-char *berth_slot_license(const berth_slot *h) {
+char *berth_slot_license(const berth_slot *slot) {
+  const b_hold *h = slot->hold;
   if (h->client->pid != getpid()) return NULL;
   b_lock(h->client); char *license = strdup(h->now.license); b_unlock(h->client); return license; }
 /* --- Calls about users --- */
@@ -764,7 +811,7 @@ static int b_call_with_key(b_request *r, const char *key, berth_error *e) {
 int berth_borrow(berth_client *c, const char *user, const berth_borrow_options *o,
     berth_borrowed *borrow, berth_error *e) {
   o = o ? o : &(berth_borrow_options){0}; char id[24], key[65], path[840];
-  berth_slot claim = {.client = c, .claim = B_BORROW};
+  b_hold claim = {.client = c, .claim = B_BORROW};
   const char *problem = o->until && !*o->until ? "until is empty" : b_choose_key(o->key, key);
   if (!b_copy(B_AT(claim.user), user) || !*claim.user) problem = "user is empty or too long";
   if (c && !c->nonce[0]) problem = "define BERTH_WITH_OPENSSL or give the option nonce";
@@ -779,7 +826,7 @@ int berth_borrow(berth_client *c, const char *user, const berth_borrow_options *
       "borrowed_until", o->until, NULL);
   b_lock(c); b_claim(&claim); b_unlock(c); /* else a release meanwhile could return the borrow */
   kind = b_call_with_key(&r, key, e); b_lock(c); b_unlink(&claim);
-  for (berth_slot *h = c->slots; h; h = h->next) {
+  for (b_hold *h = c->slots; h; h = h->next) {
     if (h->feature[0] || !b_is(h->user, user)) continue;
     if (!kind && borrow->lease) strcpy(h->borrowed_until, borrow->borrowed_until);
     if (!kind || kind == BERTH_UNAVAILABLE) h->is_borrow_unsure = kind != BERTH_OK; }
@@ -797,12 +844,12 @@ int berth_borrow(berth_client *c, const char *user, const berth_borrow_options *
 void berth_borrow_free(berth_borrowed *borrow) {
   free(borrow->lease); free(borrow->license); *borrow = (berth_borrowed){.lease = NULL}; }
 int berth_release(berth_client *c, const char *user, berth_error *e) {
-  berth_slot named = {.client = c, .claim = B_RETURN};
+  b_hold named = {.client = c, .claim = B_RETURN};
   int is_valid = b_copy(B_AT(named.user), user) && named.user[0];
   int kind = b_enter(c, is_valid ? NULL : "user is empty or too long", e); if (kind) return kind;
   b_lock(c); b_claim(&named); b_unlock(c);
   kind = b_unregister(&named, c->timeout, c->retry_for, e); b_lock(c); b_unlink(&named);
-  for (berth_slot *h = c->slots; h; h = h->next) if (!kind && b_is(h->user, user)) b_end(h);
+  for (b_hold *h = c->slots; h; h = h->next) if (!kind && b_is(h->user, user)) b_end(h);
   b_unlock(c); return b_leave(c, kind); }
 int berth_consume(berth_client *c, long long n, const berth_consume_options *o,
     berth_consumption *out, berth_error *e) {
@@ -1010,7 +1057,7 @@ static void b_close(berth_client *c, double seconds) {
   while ((c->calls > 0 || (c->has_thread && !c->has_thread_ended && !b_is_thread(c)))
       && (seconds <= 0 || b_now() < c->give_up_at - seconds / 2)) b_wait(c, 1);
   if (c->has_thread_ended) c->has_thread = pthread_join(c->thread, NULL) != 0;
-  for (berth_slot *h = c->slots; h; h = h->next) {
+  for (b_hold *h = c->slots; h; h = h->next) {
     if (h->feature[0] || !h->is_held || h->is_busy) continue;
     if (is_answering) is_answering = b_finish(h, NULL) != BERTH_UNAVAILABLE || b_is_borrowed(h);
     else b_end(h); }
@@ -1031,7 +1078,11 @@ void berth_client_free(berth_client *c) {
   while (*at && *at != c) at = &(*at)->next;
   if (*at) *at = c->next;
   pthread_mutex_unlock(&b_clients_lock); b_close(c, 0);
-  for (berth_slot *h; (h = c->slots); free(h)) { c->slots = h->next; free(h->now.license); }
+  for (b_hold *h; (h = c->slots); free(h)) {
+    for (berth_slot *handle; (handle = h->handles); free(handle)) h->handles = handle->next;
+    c->slots = h->next;
+    free(h->now.license);
+  }
   pthread_cond_destroy(&c->changed); pthread_mutex_destroy(&c->lock); free(c); }
 static int b_next_text(const char **list, char out[600]) {
   size_t size = *list ? strcspn(*list, ",") : 0; if (!*list || !**list) return 0;

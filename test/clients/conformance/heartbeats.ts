@@ -158,6 +158,36 @@ export const heartbeatScenarios: readonly Scenario[] = [
     },
   },
   {
+    title: "reports the loss to each acquire of the same user, and to each of the same feature",
+    async run(world) {
+      const { proxy, client, slot } = await holdSlot(world, 4);
+      proxy.shortenFeatureTimeout(4);
+      const again = await client.acquire("ada");
+      const features = [await slot.acquireFeature("RENDER"), await again.acquireFeature("RENDER")];
+      proxy.answer("featureRegister", refusal(400, "feature_expired"));
+      for (const { name } of features) {
+        expect(await client.driver.waitForLoss(name)).toMatchObject({ code: "feature_expired" });
+      }
+      proxy.answer("register", refusal(400, "license_expired"));
+      for (const { name } of [slot, again]) {
+        expect(await client.driver.waitForLoss(name)).toMatchObject({ code: "license_expired" });
+      }
+      expect(client.driver.events).toHaveLength(4);
+    },
+  },
+  {
+    title: "reports the loss to no acquire whose slot the application has released",
+    async run(world) {
+      const { proxy, client, slot } = await holdSlot(world, 4);
+      const again = await client.acquire("ada");
+      const last = await client.acquire("ada");
+      await again.release();
+      proxy.answer("register", refusal(400, "license_expired"));
+      for (const { name } of [slot, last]) await client.driver.waitForLoss(name);
+      expect(client.driver.lossesOf(again.name)).toEqual([]);
+    },
+  },
+  {
     title: "reports the loss if the operator gave the slot to others",
     async run(world) {
       const { client, slot } = await holdSlot(world, 4);
