@@ -10,10 +10,11 @@
  *   ...                                        a thread of the client renews the slot
  *   berth_slot_release(slot, NULL); berth_client_free(client);
  *
- * Calls return a berth_kind; BERTH_OK is 0. `error` and the options of a call may be NULL. Any
- * thread may make any call. While no server answers, a slot is held until its time-out; then
- * on_loss is called. In a child of fork no slot is held, and calls fail with `forked`. exit()
- * releases the slots, in 3 seconds at most; a killed process leaves them to the time-out.
+ * Calls return a berth_kind; BERTH_OK is 0. After an error, handles are NULL and other results are
+ * empty. `error` and the options of a call may be NULL. Any thread may make any call. While no
+ * server answers, a slot is held until its time-out; then on_loss is called. In a child of fork no
+ * slot is held, and calls fail with `forked`. exit() releases the slots, in 3 seconds at most; a
+ * killed process leaves them to the time-out.
  * Names are compared byte by byte: give those of one user always in the same Unicode form. */
 #ifndef BERTH_H
 #define BERTH_H
@@ -756,6 +757,7 @@ int berth_acquire(berth_client *c, const char *user, const berth_acquire_options
   int is_valid = b_copy(B_AT(wanted.user), user) && wanted.user[0] && o->license_id >= 0
       && b_copy(B_AT(wanted.user_info), o->user_info) && o->wait >= 0 && o->wait < 1e9;
   int kind = b_enter(c, is_valid ? NULL : "user is empty or too long, or an option is wrong", e);
+  *slot = NULL;
   return kind ? kind : b_take(&wanted, o, slot, e); }
 int berth_feature_acquire(berth_slot *slot, const char *code, berth_loss_callback *on_loss,
     void *data, berth_feature **feature, berth_error *e) {
@@ -765,7 +767,9 @@ int berth_feature_acquire(berth_slot *slot, const char *code, berth_loss_callbac
   berth_acquire_options options = {.on_loss = on_loss, .loss_data = data};
   berth_slot *handle = NULL;
   int is_valid = b_copy(B_AT(wanted.feature), code) && wanted.feature[0];
-  int kind = b_enter(c, is_valid ? NULL : "code is empty or too long", e); if (kind) return kind;
+  int kind = b_enter(c, is_valid ? NULL : "code is empty or too long", e);
+  *feature = NULL;
+  if (kind) return kind;
   strcpy(wanted.user, h->user);
   b_lock(c); wanted.license_id = h->now.info.license_id; b_unlock(c);
   kind = b_take(&wanted, &options, &handle, e); *feature = (void *)handle; return kind; }
@@ -865,7 +869,12 @@ int berth_consume(berth_client *c, long long n, const berth_consume_options *o,
   r.path = o->feature ? "/api/v4/add_feature_consumption" : "/api/v4/add_consumption";
   r.body = b_object("product", c->product, "consumptions", count, "feature", o->feature, "user",
       o->user, "license_id", id, "max_overages", overages, "allow_overages", allowed, NULL);
-  return b_leave(c, b_call_with_key(&r, out->key, e)); }
+  kind = b_call_with_key(&r, out->key, e);
+  if (kind) { /* a damaged reply may have been read in part */
+    out->total = out->license_id = 0;
+    out->maximum = -1;
+  }
+  return b_leave(c, kind); }
 /* --- The lease check --- */
 /* Decodes symbols of so many bits. Returns the number of bytes; -1: malformed or too many. */
 static long b_decode(const char *text, size_t size, int width, void *out, long room) {

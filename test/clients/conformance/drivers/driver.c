@@ -93,6 +93,12 @@ static void refuse(long long id, const char *code) {
   reply_error(id, &e, NULL);
 }
 
+/* An error of a call whose results must be empty then: the caller had filled them with others. */
+static void reply_failure(long long id, const berth_error *e, int is_empty) {
+  if (is_empty) reply_error(id, e, NULL);
+  else refuse(id, "result_of_a_failed_call");
+}
+
 /* Starts a reply that is successful. */
 static b_buffer begin_reply(long long id) {
   b_buffer b = {0};
@@ -264,8 +270,9 @@ static void run_client(long long id, const char *json) {
   options.retry_for = seconds_of(json, "retry_for");
   options.nonce = nonce;
   options.vendor_keys = keys;
+  item->client = (berth_client *)item;
   if (berth_client_new(&options, &item->client, &e)) {
-    reply_error(id, &e, NULL);
+    reply_failure(id, &e, !item->client);
     free(item);
   } else {
     publish_item(item);
@@ -294,8 +301,9 @@ static void run_acquire(long long id, const char *json, struct item *client) {
   options.on_loss = on_loss;
   options.on_wait = on_wait;
   options.loss_data = options.wait_data = item;
+  item->slot = (berth_slot *)item;
   if (berth_acquire(client->client, item->user, &options, &item->slot, &e)) {
-    reply_error(id, &e, NULL);
+    reply_failure(id, &e, !item->slot);
     free(item);
   } else {
     publish_item(item);
@@ -310,11 +318,12 @@ static void run_acquire_feature(long long id, const char *json, struct item *slo
   berth_slot *handle = look_at(slot).slot;
   berth_error e;
   item->owner = slot->owner;
+  item->feature = (berth_feature *)item;
   if (!handle) {
     refuse(id, "invalid_argument");
     free(item);
   } else if (berth_feature_acquire(handle, code, on_loss, item, &item->feature, &e)) {
-    reply_error(id, &e, NULL);
+    reply_failure(id, &e, !item->feature);
     free(item);
   } else {
     publish_item(item);
@@ -348,8 +357,10 @@ static void run_borrow(long long id, const char *json, struct item *client) {
   options.until = until;
   options.key = key;
   options.license_id = number_of(json, "license_id", 0);
+  memset(&borrowed, 1, sizeof borrowed);
   if (berth_borrow(client->client, user, &options, &borrowed, &e)) {
-    reply_error(id, &e, NULL);
+    reply_failure(id, &e, !borrowed.lease && !borrowed.license && !borrowed.license_id
+                              && !borrowed.user[0] && !borrowed.borrowed_until[0]);
   } else {
     b_buffer b = begin_reply(id);
     put_text(&b, "user", borrowed.user);
@@ -379,8 +390,9 @@ static void run_consume(long long id, const char *json, struct item *client) {
   options.license_id = number_of(json, "license_id", 0);
   if (overages >= 0) options.max_overages = &overages;
   if (allow) options.allow_overages = *allow == 't' ? 1 : *allow == 'f' ? -1 : 0;
+  memset(&counted, 1, sizeof counted);
   if (berth_consume(client->client, number_of(json, "n", 1), &options, &counted, &e)) {
-    reply_error(id, &e, NULL);
+    reply_failure(id, &e, !counted.total && !counted.license_id && counted.maximum == -1);
   } else {
     b_buffer b = begin_reply(id);
     put_number(&b, "total", counted.total);
@@ -441,8 +453,10 @@ static void run_verify(long long id, const char *json, struct item *client) {
   char *lease = text_of(json, "lease"), *license = text_of(json, "license");
   berth_lease checked;
   berth_error e;
+  memset(&checked, 1, sizeof checked);
   if (berth_verify(client->client, lease ? lease : "", license ? license : "", &checked, &e)) {
-    reply_error(id, &e, NULL);
+    reply_failure(id, &e, !checked.user[0] && !checked.product[0] && !checked.expires_at[0]
+                              && !checked.license_id && !checked.serial);
   } else {
     b_buffer b = begin_reply(id);
     put_text(&b, "user", checked.user);
