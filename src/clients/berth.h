@@ -160,6 +160,7 @@ typedef struct { /* a call, with the last reply to it */
   double wait_until;     /* for the header Prefer; 0: without it */
   int is_login, is_release, is_cancellable, has_new_login, queue_length;
   double timeout, retry_for, sent_at, retry_after;
+  double unanswered_at; /* when the first server did not answer; 0: all did */
   char appliance[64], request_id[64], preference[16]; b_buffer reply; long status;
 } b_request;
 typedef struct { berth_slot_information info; char *license; double minutes; } b_registration;
@@ -191,6 +192,7 @@ struct berth_client {
   pthread_cond_t changed; pthread_t thread; pid_t pid;
   int has_thread, has_thread_ended, is_closing, calls, server_count, current, key_count;
   double timeout, retry_for, give_up_at; /* give_up_at: the end of all calls, at exit; else 0 */
+  double unanswered_at; /* when the last heartbeat failed that no server answered */
   char appliance[64], product[257], ca[1024], certificate[1024], login[520], nonce[129], host[257];
   unsigned char keys[8][32]; b_server servers[8]; berth_client *next;
   b_hold *slots;
@@ -549,6 +551,7 @@ static int b_call(b_request *r, berth_error *error) {
       snprintf(reasons + used, sizeof reasons - used, "%s%.300s", used ? "; " : "", e.message);
       if (rank >= best_rank) { best = e; best_rank = rank; hint = r->hint; }
       if (r->retry_after > after) after = r->retry_after;
+      if (rank < B_FINAL && r->unanswered_at <= 0) r->unanswered_at = b_now();
       if (best_rank == B_FINAL || !b_must_stop(r)) continue;
       b_invalid(&best, "client_closed", "the client was closed"); best_rank = B_FINAL; }
     int is_patient = r->is_release && b_is(best.code, "standby"); /* until the takeover */
@@ -627,13 +630,20 @@ static int b_is_last(const berth_slot *handle) {
 static void b_renew(b_hold *h) {
   berth_client *c = h->client; berth_error e;
   double sixth = h->now.minutes * 10, pause = h->failures < 4 ? 1 << h->failures : 15;
+  double started = b_now();
+  int is_overslept = started >= h->ends_at && !h->failures;
   b_request r = {.client = c, .timeout = b_least(sixth < 1 ? 1 : sixth, c->timeout)};
+  if (is_overslept) r.timeout = c->timeout;
   h->is_busy = 1; b_unlock(c); int kind = b_call_for(&r, h, &e); b_lock(c); h->is_busy = 0;
   /* A 400 of a proxy or of another license server says nothing about the slot. */
   int is_refused = e.status == 400 && kind != BERTH_UNAVAILABLE && kind != BERTH_OTHER_APPLIANCE;
+  int has_ended = b_now() >= h->ends_at;
+  /* A stop of the machine or of this process made the first heartbeat fail: try once more. */
+  int is_interrupted = !is_overslept && !h->failures && r.unanswered_at >= h->ends_at;
+  if (kind && !is_refused && !is_interrupted) c->unanswered_at = r.unanswered_at;
   if (is_refused && h->slot && !h->is_refused && b_is(e.code, "user_not_registered")) {
     h->is_refused = 1; h->slot->renew_at = h->slot->released_at = b_now(); /* the slot goes first */
-  } else if (kind && h->is_held && (is_refused || b_now() >= h->ends_at)) {
+  } else if (kind && h->is_held && (is_refused || (has_ended && !is_interrupted))) {
     char message[1024];
     b_end(h); h->loss = e;
     for (berth_slot *handle = h->handles; handle; handle = handle->next) handle->is_loss_due = 1;
@@ -641,9 +651,19 @@ static void b_renew(b_hold *h) {
         h->feature[0] ? "feature " : "slot", h->feature, h->user, e.message);
     b_clean(B_AT(h->loss.message), message);
   } else if (kind) {
-    pause = b_least(b_jitter(pause, 0.25), sixth); h->failures++;
+    pause = b_least(b_jitter(pause, 0.25), sixth);
+    h->failures += !is_interrupted;
     h->renew_at = b_least(b_now() + pause, h->ends_at); }
   b_drop(h); }
+/* Whether a slot is held. After a stop of the machine or of this process past its end it is, until
+ * a heartbeat was answered by no server. Otherwise heartbeats have failed before the end, or the
+ * thread cannot send any. */
+static int b_is_kept(const b_hold *h) {
+  const berth_client *c = h->client;
+  int can_be_overslept = !h->failures && !c->reporting && !c->is_closing;
+  int is_current = b_now() < h->ends_at || (can_be_overslept && c->unanswered_at < h->ends_at);
+  return h->is_held && is_current && (!h->slot || b_is_kept(h->slot));
+}
 enum { B_NO_CLAIM, B_BORROW, B_RETURN };
 static int b_is_claimed(const b_hold *h, int claim) {
   const b_hold *other = h->client->slots;
@@ -792,7 +812,7 @@ int berth_slot_info(const berth_slot *slot, berth_slot_information *info) {
   b_lock(h->client); *info = h->now.info; info->is_borrowed |= h->borrowed_until[0] != '\0';
   if (strncmp(h->borrowed_until, info->expires_at, 19) > 0) /* in whole seconds */
       strcpy(info->expires_at, h->borrowed_until);
-  info->is_held = h->is_held && b_now() < h->ends_at && (!h->slot || b_now() < h->slot->ends_at);
+  info->is_held = b_is_kept(h);
   b_unlock(h->client); return BERTH_OK; }
 int berth_slot_is_held(const berth_slot *slot) {
   berth_slot_information info; return !berth_slot_info(slot, &info) && info.is_held; }

@@ -2,7 +2,6 @@
 // time-out that the client sees; the server keeps the slot for the license's minutes.
 import { expect } from "bun:test";
 import { waitUntil } from "../../support/wait-until.ts";
-import type { ClientName } from "./clients.ts";
 import type { FaultyProxy, OwnReply } from "./faulty-proxy.ts";
 import { SLOTS } from "./site.ts";
 import type { Scenario, TestClient, TestSlot, World } from "./world.ts";
@@ -21,13 +20,11 @@ async function holdSlot(world: World, seconds: number): Promise<Holding> {
   return { proxy, client, slot: await client.acquire("ada") };
 }
 
-const WITH_STOP: readonly ClientName[] = ["python", "node", "bun"];
-
-/** Stops the driver until after the end of a slot of three seconds. */
-async function stopPastEnd(world: World, { client }: Holding): Promise<void> {
-  client.driver.signal("SIGSTOP");
-  await Bun.sleep(4_000 * world.timeScale);
-  client.driver.signal("SIGCONT");
+/** Stops the process of a client for so many seconds. */
+async function stopFor(world: World, { driver }: TestClient, seconds: number): Promise<void> {
+  driver.signal("SIGSTOP");
+  await Bun.sleep(1_000 * seconds * world.timeScale);
+  driver.signal("SIGCONT");
 }
 
 const countGranted = (proxy: FaultyProxy): number =>
@@ -113,12 +110,11 @@ export const heartbeatScenarios: readonly Scenario[] = [
   },
   {
     title: "keeps a slot whose end passed in a stop of the process, if the next heartbeat succeeds",
-    clients: WITH_STOP,
     async run(world) {
       const holding = await holdSlot(world, 3);
       const { proxy, client, slot } = holding;
       proxy.fail("register", { kind: "delay", ms: 1_000 }, 1);
-      await stopPastEnd(world, holding);
+      await stopFor(world, client, 4);
       await client.waitForRequestsOrLoss(proxy, "register", 2);
       expect(await slot.isHeld()).toBe(true);
       await waitForHeartbeats(holding, 2);
@@ -127,12 +123,11 @@ export const heartbeatScenarios: readonly Scenario[] = [
   },
   {
     title: "loses a slot whose end passed in a stop of the process, if the next heartbeat fails",
-    clients: WITH_STOP,
     async run(world) {
       const holding = await holdSlot(world, 3);
       const { proxy, client, slot } = holding;
       proxy.goAway();
-      await stopPastEnd(world, holding);
+      await stopFor(world, client, 4);
       expect(await client.driver.waitForLoss(slot.name)).toMatchObject({ kind: "Unavailable" });
       expect(await slot.isHeld()).toBe(false);
     },
@@ -245,6 +240,46 @@ export const heartbeatScenarios: readonly Scenario[] = [
       expect(proxy.requests).toHaveLength(operations.length);
       expect(await world.server.slotsInUse()).toBe(0);
       expect(client.driver.events).toEqual([]);
+    },
+  },
+  {
+    title: "holds the slot after a stop past its end until the first heartbeat is answered",
+    clients: ["c"],
+    async run(world) {
+      const proxy = await world.openProxy();
+      proxy.shortenTimeout(3);
+      const client = await world.connect(proxy.url, { timeout: 60 });
+      const slot = await client.acquire("ada");
+      proxy.fail("register", { kind: "hang" });
+      await stopFor(world, client, 4);
+      await proxy.waitForCount("register", 2);
+      expect(await slot.isHeld()).toBe(true);
+    },
+  },
+  {
+    title: "loses no slot because a stop interrupted a heartbeat",
+    clients: ["c"],
+    async run(world) {
+      const holding = await holdSlot(world, 6);
+      const { proxy, client, slot } = holding;
+      proxy.fail("register", { kind: "hang" }, 1);
+      await proxy.waitForCount("register", 2);
+      await stopFor(world, client, 7);
+      await waitForHeartbeats(holding, 1);
+      expect(await slot.isHeld()).toBe(true);
+    },
+  },
+  {
+    title: "loses the slots whose end passed in a stop if no server answers any more",
+    clients: ["c"],
+    async run(world) {
+      const { proxy, client, slot } = await holdSlot(world, 3);
+      const other = await client.acquire("bob");
+      proxy.goAway();
+      await stopFor(world, client, 4);
+      await client.driver.waitForLoss(slot.name);
+      expect([await slot.isHeld(), await other.isHeld()]).toEqual([false, false]);
+      await client.driver.waitForLoss(other.name);
     },
   },
   {
