@@ -27,6 +27,7 @@ typedef enum {
   BERTH_ACCESS_DENIED,    /* status 401 or 403 */
   BERTH_REFUSED,          /* any other refusal: act on `code` */
   BERTH_UNAVAILABLE,      /* no server gave a final answer in time */
+  BERTH_TLS_FAILED,       /* no server can be used by TLS; not repeated */
   BERTH_OTHER_APPLIANCE,  /* a URL leads to another license server than the first answer */
   BERTH_LEASE_REFUSED,    /* berth_verify: do not accept the lease */
   BERTH_INVALID_ARGUMENT, /* found before any call; also `client_closed` and `forked` */
@@ -35,9 +36,9 @@ typedef enum {
 typedef struct {
   berth_kind kind;
   int status, position;        /* of HTTP, 0: no reply; place in the queue, -1: none */
-  char code[40], message[512]; /* for the program; for the user */
+  char code[40], message[1024]; /* for the program; for the user */
   char request_id[64];         /* of the request in the server's log */
-  char key[65]; /* BERTH_UNAVAILABLE of borrow and consume: repeat the call with this key */
+  char key[65]; /* of borrow and consume, if no server answered: repeat the call with this key */
 } berth_error;
 typedef struct berth_client berth_client;
 typedef struct berth_slot berth_slot;
@@ -158,7 +159,9 @@ typedef struct { /* a call, with the last reply to it */
   char *body, **text; /* NULL: GET, freed by b_call; for a reply that is not JSON */
   const b_field *fields; /* of the reply; NULL: any reply will do */
   double wait_until;     /* for the header Prefer; 0: without it */
+  const struct b_fault *fault; /* why the last exchange failed; NULL: another reason, or none */
   int is_login, is_release, is_cancellable, has_new_login, queue_length;
+  int was_sent; /* or a part of it, in any attempt */
   double timeout, retry_for, sent_at, retry_after;
   double unanswered_at; /* when the first server did not answer; 0: all did */
   char appliance[64], request_id[64], preference[16]; b_buffer reply; long status;
@@ -209,7 +212,7 @@ static int b_copy(void *to, size_t room, const char *from) { /* 0: too long */
   return snprintf(to, room, "%s", from ? from : "") < (int)room; }
 static void b_clean(void *out, size_t room, const char *from);
 static int b_fail(berth_error *e, berth_kind kind, const char *code, const char *format, ...) {
-  va_list list; char message[1024]; if (!e) return kind;
+  va_list list; char message[2048]; if (!e) return kind;
   *e = (berth_error){.kind = kind, .position = -1}; b_clean(B_AT(e->code), code);
   va_start(list, format); vsnprintf(message, sizeof message, format, list); va_end(list);
   b_clean(B_AT(e->message), message); return kind; }
@@ -443,6 +446,70 @@ static size_t b_on_header(char *data, size_t one, size_t size, void *request) {
   sscanf(line, "preference-applied: %15[!-~]", r->preference);
   if (!strncmp(line, "retry-after:", 12)) r->retry_after = atoi(line + 12);
   return one * size; }
+/* Faults of TLS, which repeating the request does not mend, by the words of libcurl and its TLS
+ * library in small letters. The last of a code has no words. */
+typedef struct b_fault {
+  CURLcode code;
+  const char *words, *text, *hint; /* text: of the server; NULL: the network is to blame */
+  int has_details;
+} b_fault;
+#define B_REFUSAL_WORDS \
+  "certificate required|bad certificate|certificate unknown|unsupported certificate|" \
+  "certificate expired|certificate revoked|unknown ca|access denied|handshake failure"
+#define B_REFUSAL_TEXT "refused the certificate of this client, or wants one"
+#define B_REFUSAL_HINT \
+  "give a certificate that the server accepts with the option certificate"
+static const b_fault b_faults[] = {
+  {CURLE_PEER_FAILED_VERIFICATION, "expir", "has a certificate that has expired",
+    "renew it on the server with berth tls init, and check the clock of this machine", 0},
+  {CURLE_PEER_FAILED_VERIFICATION, "yet valid|not activated|valid yet",
+    "has a certificate that is not valid yet",
+    "check the clocks of this machine and of the server", 0},
+  {CURLE_PEER_FAILED_VERIFICATION, "subject name|not match",
+    "has a certificate for other names", "use a name of the server that is in its certificate", 1},
+  {CURLE_PEER_FAILED_VERIFICATION, "purpose|revoked", "cannot be used by TLS",
+    "check its TLS settings", 1},
+  {CURLE_PEER_FAILED_VERIFICATION, "", "has a certificate that is not trusted",
+    "give the CA of the site with the option ca", 1},
+  {CURLE_SSL_CACERT_BADFILE, "", "cannot be used by TLS", "check the file of the option ca", 1},
+  {CURLE_SSL_CERTPROBLEM, "", "cannot be used by TLS", "check the file of the option certificate",
+    1},
+  {CURLE_SSL_CONNECT_ERROR, "wrong version|packet length|record layer|http request|tls packet",
+    "does not answer by TLS", "check that the address is the TLS address", 0},
+  {CURLE_SSL_CONNECT_ERROR, B_REFUSAL_WORDS, B_REFUSAL_TEXT, B_REFUSAL_HINT, 1},
+  /* With TLS 1.3 a client learns after its request that the server refused its certificate. */
+  {CURLE_RECV_ERROR, B_REFUSAL_WORDS, B_REFUSAL_TEXT, B_REFUSAL_HINT, 1},
+  {CURLE_SEND_ERROR, B_REFUSAL_WORDS, B_REFUSAL_TEXT, B_REFUSAL_HINT, 1},
+  {CURLE_SSL_CONNECT_ERROR,
+    "syscall|reset|eof|closed|pipe|terminated|pull function|push function|timed out", NULL, NULL,
+    0},
+  {CURLE_SSL_CONNECT_ERROR, "", "cannot be used by TLS", "check its TLS settings", 1},
+  {CURLE_SSL_CIPHER, "", "cannot be used by TLS", "check its TLS settings", 1},
+  {CURLE_SSL_ISSUER_ERROR, "", "cannot be used by TLS", "check its TLS settings", 1},
+  {CURLE_UNSUPPORTED_PROTOCOL, "", "cannot be used", "build libcurl with TLS", 1}};
+static int b_has_word(const char *text, const char *words) {
+  while (*words) {
+    char word[32];
+    size_t size = strcspn(words, "|");
+    snprintf(word, sizeof word, "%.*s", (int)size, words);
+    if (strstr(text, word)) return 1;
+    words += size + (words[size] == '|');
+  }
+  return 0;
+}
+static const b_fault *b_find_fault(CURLcode code, const char *problem) {
+  char text[CURL_ERROR_SIZE];
+  size_t i = 0;
+  for (; problem[i]; i++) text[i] = problem[i] >= 'A' && problem[i] <= 'Z' ? problem[i] | 0x20
+      : problem[i];
+  text[i] = '\0';
+  for (i = 0; i < B_COUNT(b_faults); i++) {
+    const b_fault *fault = &b_faults[i];
+    if (fault->code == code && (!*fault->words || b_has_word(text, fault->words)))
+      return fault->text ? fault : NULL;
+  }
+  return NULL;
+}
 /* Sends a request to one server. If there is no whole reply, `problem` says why. */
 static int b_exchange(b_request *r, const char *url, const char *token, int wait, char *problem) {
   const berth_client *c = r->client; struct curl_slist *headers = NULL, *longer;
@@ -475,16 +542,23 @@ static int b_exchange(b_request *r, const char *url, const char *token, int wait
     if (c->ca[0]) { B_SET(CAINFO, c->ca); B_SET(CAPATH, NULL); } /* not the system's */
     result = curl_easy_perform(curl); curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &r->status); }
   if (!problem[0]) snprintf(problem, CURL_ERROR_SIZE, "%s", curl_easy_strerror(result));
-  r->hint = result == CURLE_SSL_CONNECT_ERROR ? "check that the address is the TLS address"
-      : result == CURLE_PEER_FAILED_VERIFICATION || result == CURLE_SSL_CACERT_BADFILE
-      ? "give the CA of the site with the option ca" : "check the address and that the server runs";
+  long sent_size = 0;
+  curl_easy_getinfo(curl, CURLINFO_REQUEST_SIZE, &sent_size);
+  r->fault = b_find_fault(result, problem);
+  if (sent_size > 0 && !r->fault) r->was_sent = 1;
+  r->hint = r->fault ? r->fault->hint : "check the address and that the server runs";
+  if (result == CURLE_COULDNT_RESOLVE_HOST) {
+    strcpy(problem, "no such host");
+    r->hint = "check the name of the server";
+  }
   curl_easy_cleanup(curl); curl_slist_free_all(headers); return result == CURLE_OK; }
 static int b_accept(b_request *r, int is_object) {
   const char *token = r->is_login ? r->fields->place : "-";
   if (r->fields && !(is_object && b_read(r->reply.data, r->fields))) return 0;
   if (!r->text) return *token && !strpbrk(token, "\r\n");
   free(*r->text); *r->text = strdup(r->reply.data); return *r->text && **r->text; }
-enum { B_NO_REPLY = 1, B_FOREIGN, B_REPLY, B_FINAL }; /* of several, the largest is reported */
+/* What an attempt gives; of several, the largest is reported. */
+enum { B_TLS_FAULT = 1, B_NO_REPLY, B_FOREIGN, B_REPLY, B_FINAL };
 static int b_attempt(b_request *r, int index, berth_error *e) {
   berth_client *c = r->client; b_server *server = &c->servers[index];
   char token[512], pinned[64], problem[CURL_ERROR_SIZE], *code = NULL, *message = NULL;
@@ -522,7 +596,11 @@ static int b_attempt(b_request *r, int index, berth_error *e) {
     if (r->is_login && kind == BERTH_OK) strcpy(server->token, r->fields->place);
     if (needs_login) server->token[0] = '\0'; }
   b_unlock(c);
-  if (rank == B_NO_REPLY) {
+  if (rank == B_NO_REPLY && r->fault) {
+    rank = B_TLS_FAULT;
+    b_fail(e, BERTH_TLS_FAILED, "tls_failed", r->fault->has_details ? "%s %s: %s" : "%s %s",
+        server->url, r->fault->text, problem);
+  } else if (rank == B_NO_REPLY) {
     b_fail(e, BERTH_UNAVAILABLE, "unreachable", is_whole ? "%s %s, but not as Berth does"
         : "%s cannot be reached: %s", server->url, problem);
   } else if (rank == B_FOREIGN) {
@@ -538,34 +616,66 @@ static int b_attempt(b_request *r, int index, berth_error *e) {
     e->position = (int)position; r->queue_length = (int)length; r->hint = ""; }
   e->status = (int)r->status; strcpy(e->request_id, r->request_id); free(code); free(message);
   r->has_new_login |= needs_login; return needs_login ? b_attempt(r, index, e) : rank; }
+typedef struct { int rank; const char *hint; char text[400]; } b_outcome; /* of a server */
+static void b_append_part(b_buffer *b, const char *part) {
+  if (!*part) return;
+  if (b->size) b_append(b, "; ", 2);
+  b_append(b, part, strlen(part));
+}
+/* Says what the servers replied, then why others did not, and what helps. */
+static void b_explain(berth_error *e, const b_outcome *outcomes, int count, double elapsed) {
+  char seconds[40] = "", message[2048];
+  b_buffer text = {0};
+  int has_reply = 0;
+  for (int i = 0; i < count; i++) {
+    if (outcomes[i].rank != B_REPLY) continue;
+    b_append_part(&text, outcomes[i].text);
+    has_reply = 1;
+  }
+  for (int i = 0; i < count; i++)
+    if (outcomes[i].rank != B_REPLY) b_append_part(&text, outcomes[i].text);
+  if (elapsed >= 1)
+    snprintf(seconds, sizeof seconds, has_reply ? "repeated for %.0f s" : " in %.0f s", elapsed);
+  if (has_reply) b_append_part(&text, seconds);
+  for (int i = 0; i < count; i++)
+    if (outcomes[i].hint && text.data && !strstr(text.data, outcomes[i].hint))
+      b_append_part(&text, outcomes[i].hint);
+  int is_prefixed = !has_reply && e->kind == BERTH_UNAVAILABLE;
+  snprintf(message, sizeof message, "%s%s%s%s", is_prefixed ? "no server answered" : "",
+      is_prefixed ? seconds : "", is_prefixed ? ": " : "", text.data ? text.data : "");
+  if (!text.has_failed) b_clean(B_AT(e->message), message);
+  free(text.data);
+}
 static int b_call(b_request *r, berth_error *error) {
-  berth_client *c = r->client; berth_error e, best; char reasons[400], seconds[24] = "";
+  berth_client *c = r->client; berth_error e, best;
+  b_outcome outcomes[8] = {{0, NULL, ""}};
   int best_rank = r->body || r->accept ? 0 : B_FINAL; /* a POST needs its body */
-  double started = b_now(), left, after; const char *hint = "";
+  double started = b_now(), left, after;
   b_fail(&best, BERTH_OUT_OF_MEMORY, "out_of_memory", "out of memory");
   for (double pause = 0.25;; pause = b_least(2 * pause, 5)) {
+    int fault_count = 0;
     b_lock(c); int first = c->current; b_unlock(c);
-    after = b_jitter(pause, 0.25); reasons[0] = '\0';
+    after = b_jitter(pause, 0.25);
     for (int i = 0; i < c->server_count && best_rank < B_FINAL; i++) {
-      int rank = b_attempt(r, (first + i) % c->server_count, &e); size_t used = strlen(reasons);
-      snprintf(reasons + used, sizeof reasons - used, "%s%.300s", used ? "; " : "", e.message);
-      if (rank >= best_rank) { best = e; best_rank = rank; hint = r->hint; }
-      if (r->retry_after > after) after = r->retry_after;
-      if (rank < B_FINAL && r->unanswered_at <= 0) r->unanswered_at = b_now();
+      b_outcome *outcome = &outcomes[(first + i) % c->server_count];
+      if (outcome->rank != B_TLS_FAULT) {
+        outcome->rank = b_attempt(r, (first + i) % c->server_count, &e);
+        outcome->hint = r->hint;
+        b_clean(B_AT(outcome->text), e.message);
+        if (outcome->rank >= best_rank) { best = e; best_rank = outcome->rank; }
+        if (r->retry_after > after) after = r->retry_after;
+        if (best_rank < B_FINAL && r->unanswered_at <= 0) r->unanswered_at = b_now();
+      }
+      fault_count += outcome->rank == B_TLS_FAULT;
       if (best_rank == B_FINAL || !b_must_stop(r)) continue;
       b_invalid(&best, "client_closed", "the client was closed"); best_rank = B_FINAL; }
     int is_patient = r->is_release && b_is(best.code, "standby"); /* until the takeover */
     left = started + (is_patient ? 30 : r->retry_for) - b_now();
-    if (best_rank == B_FINAL || left < 0.1) break;
+    if (best_rank == B_FINAL || left < 0.1 || fault_count == c->server_count) break;
     b_pause(r, b_least(after, left)); }
   free(r->reply.data); free(r->body);
-  if (b_now() - started >= 1) snprintf(seconds, sizeof seconds, " in %.0f s", b_now() - started);
-  if (best.kind == BERTH_UNAVAILABLE) {
-    char message[1024];
-    snprintf(message, sizeof message, "no server answered%s: %s%s%s", seconds, reasons,
-        *hint ? "; " : "", hint);
-    b_clean(B_AT(best.message), message);
-  }
+  if (best.kind == BERTH_UNAVAILABLE || best.kind == BERTH_TLS_FAILED)
+    b_explain(&best, outcomes, c->server_count, b_now() - started);
   if (error) *error = best;
   return best.kind; }
 /* Begins a call, unless its arguments have a problem. After BERTH_OK, b_leave must follow. */
@@ -644,7 +754,7 @@ static void b_renew(b_hold *h) {
   if (is_refused && h->slot && !h->is_refused && b_is(e.code, "user_not_registered")) {
     h->is_refused = 1; h->slot->renew_at = h->slot->released_at = b_now(); /* the slot goes first */
   } else if (kind && h->is_held && (is_refused || (has_ended && !is_interrupted))) {
-    char message[1024];
+    char message[1400];
     b_end(h); h->loss = e;
     for (berth_slot *handle = h->handles; handle; handle = handle->next) handle->is_loss_due = 1;
     snprintf(message, sizeof message, "the %s%.60s of %.80s is lost: %s",
@@ -829,9 +939,16 @@ static const char *b_choose_key(const char *wanted, char key[65]) {
   if (size > 0 && !wanted[size] && b_copy(key, 65, wanted)) return NULL;
   return "key must have 1 to 64 visible ASCII characters"; }
 static int b_call_with_key(b_request *r, const char *key, berth_error *e) {
-  int kind = b_call(r, e); if (kind != BERTH_UNAVAILABLE || !e) return kind;
-  strcpy(e->key, key); e->message[440] = '\0';
-  strcat(e->message, "; it may have been done: repeat the call with the same key"); return kind; }
+  int kind = b_call(r, e);
+  if (!e || (kind != BERTH_UNAVAILABLE && kind != BERTH_TLS_FAILED)) return kind;
+  char end[140] = "; nothing was sent, so nothing was counted", text[sizeof e->message];
+  if (r->was_sent) snprintf(end, sizeof end,
+      "; the call may have been counted: repeat it with the key %s", key);
+  strcpy(e->key, key);
+  strcpy(text, e->message);
+  b_clean(e->message, sizeof e->message - strlen(end), text);
+  strcat(e->message, end);
+  return kind; }
 int berth_borrow(berth_client *c, const char *user, const berth_borrow_options *o,
     berth_borrowed *borrow, berth_error *e) {
   o = o ? o : &(berth_borrow_options){0}; char id[24], key[65], path[840];
@@ -861,7 +978,7 @@ int berth_borrow(berth_client *c, const char *user, const berth_borrow_options *
         product ? product : "");
     curl_free(product);
     r = (b_request){.client = c, .path = path, .retry_for = c->retry_for,
-        .accept = "application/jwt", .text = &borrow->license};
+        .accept = "application/jwt", .text = &borrow->license, .was_sent = 1}; /* the borrow */
     kind = b_call_with_key(&r, key, e); }
   if (kind) berth_borrow_free(borrow);
   return b_leave(c, kind); }
@@ -1088,8 +1205,10 @@ static void b_close(berth_client *c, double seconds) {
   if (c->has_thread_ended) c->has_thread = pthread_join(c->thread, NULL) != 0;
   for (b_hold *h = c->slots; h; h = h->next) {
     if (h->feature[0] || !h->is_held || h->is_busy) continue;
-    if (is_answering) is_answering = b_finish(h, NULL) != BERTH_UNAVAILABLE || b_is_borrowed(h);
-    else b_end(h); }
+    if (is_answering) {
+      int kind = b_finish(h, NULL);
+      is_answering = (kind != BERTH_UNAVAILABLE && kind != BERTH_TLS_FAILED) || b_is_borrowed(h);
+    } else b_end(h); }
   b_unlock(c); }
 static void b_at_exit(void) {
   double end = b_now() + 3; pthread_mutex_lock(&b_clients_lock);

@@ -111,9 +111,7 @@ export const messageScenarios: readonly Scenario[] = [
       proxy.answer("*", answer(503, "storage_full", "no space"));
       const error = await brief.acquireError("ada");
       expect(error).toMatchObject({ code: "storage_full", status: 503 });
-      const isC = world.client === "c";
-      expect(error.message).toStartWith(isC ? "no server answered: " : proxy.url);
-      expect(error.message).toContain(`${proxy.url} replied 503: no space (storage_full)`);
+      expect(error.message).toStartWith(`${proxy.url} replied 503: no space (storage_full)`);
       expect(error.message).toContain(`${DEAD} cannot be reached`);
       const patient = await world.connect(DEAD, { retry_for: 2 }, brief.driver);
       const later = await patient.acquireError("ada");
@@ -123,7 +121,6 @@ export const messageScenarios: readonly Scenario[] = [
   },
   {
     title: "a server that cannot do a call gives its own message and code",
-    clients: ["python", "node", "bun"],
     async run(world) {
       const proxy = await world.openProxy();
       proxy.answer("*", answer(503, "storage_full", "no space"));
@@ -137,7 +134,6 @@ export const messageScenarios: readonly Scenario[] = [
   },
   {
     title: "says whether a call may have been counted, or nothing was sent",
-    clients: ["python", "node", "bun"],
     async run(world) {
       const proxy = await world.openProxy();
       const reached = await world.connectForOneRound(proxy.url);
@@ -154,7 +150,6 @@ export const messageScenarios: readonly Scenario[] = [
   },
   {
     title: "repeats a call to a host name that is not known, and says so",
-    clients: ["python", "node", "bun"],
     async run(world) {
       const client = await world.connect(UNKNOWN_HOST, { retry_for: 2 });
       const error = await client.acquireError("ada");
@@ -167,8 +162,9 @@ export const messageScenarios: readonly Scenario[] = [
   {
     title: "https to a port without TLS says to check the address",
     async run(world) {
-      const client = await world.connectForOneRound(world.server.url.replace("http:", "https:"));
-      const { message } = await client.acquireError("ada");
+      const client = await world.connect(world.server.url.replace("http:", "https:"));
+      const { code, message } = await client.acquireError("ada");
+      expect(code).toBe("tls_failed");
       expect(message).toContain("check that the address is the TLS address");
     },
   },

@@ -31,8 +31,8 @@ static pthread_mutex_t items_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t output_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const char *const kinds[] = {"Ok", "NoFreeSlot", "AccessDenied", "Refused", "Unavailable",
-                                    "OtherAppliance", "LeaseRefused", "InvalidArgument",
-                                    "OutOfMemory"};
+                                    "TlsFailed", "OtherAppliance", "LeaseRefused",
+                                    "InvalidArgument", "OutOfMemory"};
 
 static void append(b_buffer *b, const char *text) { b_append(b, text, strlen(text)); }
 
