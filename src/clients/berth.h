@@ -1232,22 +1232,40 @@ void berth_client_free(berth_client *c) {
     free(h->now.license);
   }
   pthread_cond_destroy(&c->changed); pthread_mutex_destroy(&c->lock); free(c); }
+/* Takes the next text of a list with commas, without spaces around it. 0: there is none. */
 static int b_next_text(const char **list, char out[600]) {
-  size_t size = *list ? strcspn(*list, ",") : 0; if (!*list || !**list) return 0;
-  snprintf(out, 600, "%.*s", (int)size, *list); *list += size + ((*list)[size] == ','); return 1; }
+  if (!*list) return 0;
+  const char *start = b_space(*list);
+  size_t size = strcspn(start, ",");
+  *list = start[size] ? start + size + 1 : NULL;
+  while (size > 0 && strchr(" \t\r\n", start[size - 1])) size--;
+  snprintf(out, 600, "%.*s", (int)size, start);
+  return 1;
+}
+static int b_has_good_port(const char *host) {
+  size_t size = strcspn(host, "/");
+  const char *bracket = memchr(host, ']', size), *start = bracket ? bracket : host;
+  const char *colon = memchr(start, ':', size - (size_t)(start - host));
+  if (!colon) return 1;
+  size_t digits = strspn(colon + 1, "0123456789");
+  long port = strtol(colon + 1, NULL, 10);
+  return colon + 1 + digits == host + size && digits > 0 && port > 0 && port < 65536;
+}
 static int b_add_url(berth_client *c, char *url) {
   size_t host = !strncmp(url, "http://", 7) ? 7 : !strncmp(url, "https://", 8) ? 8 : 0;
   for (size_t size = strlen(url); size > host && url[size - 1] == '/';) url[--size] = '\0';
-  return host && !strstr(url, "/api/v4") && !strpbrk(url, "@?# \t\r\n\"\\")
-      && c->server_count < 8 && !strchr("/:", url[host])
-      && b_copy(B_AT(c->servers[c->server_count++].url), url); }
+  if (!host || strstr(url, "/api/v4") || strpbrk(url, "@?# \t\r\n\"\\") || strchr("/:", url[host])
+      || !b_has_good_port(url + host)) return 0;
+  for (int i = 0; i < c->server_count; i++) if (b_is(c->servers[i].url, url)) return 1;
+  return c->server_count < 8 && b_copy(B_AT(c->servers[c->server_count++].url), url); }
 static const char *b_configure(berth_client *c, const berth_options *o) {
   static const char legal[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~-";
   char text[600];
   for (const char *list = o->urls; b_next_text(&list, text);)
       if (!b_add_url(c, text))
           return "up to 8 urls: http(s)://HOST:PORT; give the address without /api/v4";
-  for (const char *list = o->vendor_keys; b_next_text(&list, text); c->key_count++)
+  const char *keys = o->vendor_keys && *o->vendor_keys ? o->vendor_keys : NULL;
+  for (const char *list = keys; b_next_text(&list, text); c->key_count++)
       if (c->key_count == 8 || b_decode(text, strlen(text), 6, c->keys[c->key_count], 32) != 32)
       return "each of up to 8 vendor_keys must be a text `x` of 43 characters";
   c->timeout = o->timeout == 0 ? 15 : o->timeout;

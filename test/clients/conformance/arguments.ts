@@ -25,6 +25,10 @@ const INVALID_CLIENTS: readonly ClientCase[] = [
   { urls: ["http://ada:secret@127.0.0.1:8080"] },
   { urls: ["http://127.0.0.1:8080?product=CAD"] },
   { urls: ["http://127.0.0.1:8080", "nonsense"] },
+  { urls: ["http://127.0.0.1:8080", ""] },
+  { urls: ["", "http://127.0.0.1:8080"] },
+  { urls: ["http://127.0.0.1:99999"] },
+  { urls: ["http://127.0.0.1:8080x"] },
   { product: "" },
   { timeout: 0 },
   { timeout: -1 },
@@ -143,6 +147,18 @@ export const argumentScenarios: readonly Scenario[] = [
       const client = await world.connect(`${proxy.url}/`);
       await client.acquire("ada");
       expect(proxy.requests[0]?.path).toBe("/api/v4/register");
+    },
+  },
+  {
+    title: "accepts spaces around addresses, and uses each address once",
+    clients: ["python", "c"],
+    async run(world) {
+      const [first, second] = [await world.openProxy(), await world.openProxy()];
+      for (const proxy of [first, second]) proxy.fail("*", { kind: "cut before" });
+      const urls = [`${first.url} `, ` ${second.url}`, `${first.url}/`, second.url];
+      const client = await world.connectForOneRound(urls);
+      expect(await client.acquireError("ada")).toMatchObject({ kind: "Unavailable" });
+      expect([first.requests.length, second.requests.length]).toEqual([1, 1]);
     },
   },
   {

@@ -164,10 +164,11 @@ static long long number_of(const char *json, const char *field, long long fallba
 static char *list_of(const char *json, const char *field) {
   b_buffer b = {0};
   const char *p = b_find(json, field);
+  int is_first = 1;
   append(&b, "");
-  for (p = p ? b_space(p + 1) : "]"; *p == '"';) {
+  for (p = p ? b_space(p + 1) : "]"; *p == '"'; is_first = 0) {
     char *text = b_text(p);
-    if (b.size > 0) append(&b, ",");
+    if (!is_first) append(&b, ",");
     append(&b, text);
     free(text);
     p = b_space(b_skip_string(p));
