@@ -54,6 +54,7 @@ typedef struct { /* zero or NULL: the default */
   const char *urls, *product;              /* up to 8 URLs of one server, separated by commas */
   const char *ca, *certificate;            /* PEM files: the only trusted CA; certificate and key */
   const char *login_name, *login_password; /* for client_auth = "login" */
+  int allow_plain_password;                /* 1: send it to other machines also without TLS */
   double timeout;                          /* seconds for one HTTP exchange; default 15 */
   double retry_for;                        /* seconds; default 30, with one URL 10; < 0: none */
   const char *nonce, *vendor_keys;         /* of this device; up to 8 texts `x` with commas */
@@ -1258,6 +1259,19 @@ static int b_add_url(berth_client *c, char *url) {
       || !b_has_good_port(url + host)) return 0;
   for (int i = 0; i < c->server_count; i++) if (b_is(c->servers[i].url, url)) return 1;
   return c->server_count < 8 && b_copy(B_AT(c->servers[c->server_count++].url), url); }
+/* Whether what is sent to a server leaves this machine without encryption. */
+static int b_is_unencrypted(const char *url) {
+  const char *host = url + 7, *local = "localhost";
+  size_t size = 0;
+  int end = 0;
+  if (strncmp(url, "http://", 7)) return 0;
+  while (local[size] && (host[size] | 0x20) == local[size]) size++;
+  if (local[size]) size = 0;
+  if (!strncmp(host, "[::1]", 5)) size = 5;
+  sscanf(host, "127.%*3[0-9].%*3[0-9].%*3[0-9]%n", &end);
+  if (end) size = (size_t)end;
+  return size == 0 || !strchr(":/", host[size]); /* strchr also finds the end */
+}
 static const char *b_configure(berth_client *c, const berth_options *o) {
   static const char legal[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~-";
   char text[600];
@@ -1294,6 +1308,15 @@ int berth_client_new(const berth_options *o, berth_client **client, berth_error 
     int is_file = problem == o->ca || problem == o->certificate; free(c); *client = NULL;
     return b_fail(e, BERTH_INVALID_ARGUMENT, "invalid_argument",
         is_file ? "the file %s cannot be read" : "%s", problem); }
+  for (int i = 0; i < c->server_count && c->login[0] && !o->allow_plain_password; i++) {
+    if (!b_is_unencrypted(c->servers[i].url)) continue;
+    b_fail(e, BERTH_INVALID_ARGUMENT, "invalid_argument", "login: the password would be sent without "
+        "encryption to %s; use its https:// address, or the option allow_plain_password",
+        c->servers[i].url);
+    free(c);
+    *client = NULL;
+    return BERTH_INVALID_ARGUMENT;
+  }
   if (!c->nonce[0]) b_choose_nonce(c);
   gethostname(c->host, sizeof c->host - 1); c->pid = getpid();
   pthread_mutex_init(&c->lock, NULL); pthread_condattr_init(&attributes);

@@ -259,9 +259,11 @@ static void run_client(long long id, const char *json) {
   char *ca = text_of(json, "ca"), *certificate = text_of(json, "certificate");
   char *name = text_of(json, "login.name"), *password = text_of(json, "login.password");
   char *nonce = text_of(json, "nonce"), *keys = list_of(json, "vendor_keys");
+  const char *allow = b_find(json, "allow_plain_password");
   berth_options options = {0};
   berth_error e;
   options.urls = urls;
+  options.allow_plain_password = allow && *allow == 't';
   options.product = product;
   options.ca = ca;
   options.certificate = certificate;
