@@ -18,6 +18,11 @@ const readDocument = (): Promise<JsonObject> =>
     .get<JsonObject>("/api/v4/openapi.json")
     .then(([, document]) => document));
 
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+}
+
 interface OperationObject {
   readonly operationId: string;
   readonly tags: readonly string[];
@@ -64,6 +69,8 @@ describe("the OpenAPI rules detect", () => {
     ["a type that OpenAPI does not have", '"type":"integer"', '"type":"int"'],
     ["an integer of 32 bits", '"type":"integer","format":"int64"', '"type":"integer"'],
     ["an enum of numbers", '"enum":["activation","consumption"]', '"enum":[1,2]'],
+    ["nullable without a type", '"type":"object","allOf":', '"allOf":'],
+    ["a license without a URL", '"url":"https:', '"urn":"https:'],
     ["a required field that is not described", '"required":["product",', '"required":["gone",'],
     [
       "a response without a description",
@@ -163,6 +170,57 @@ test("the OpenAPI document marks exactly the fields as required that the server 
     requiredCount += requiredNames.length;
   }
   expect(requiredCount).toBeGreaterThan(20);
+});
+
+test("an empty query parameter is the same as none, as the OpenAPI document says", async () => {
+  const site = sharedSite();
+  const routesWithQuery = listOperations(await readDocument()).flatMap(([route, operation]) => {
+    const parameters = operation["parameters"] as readonly Parameter[];
+    const inQuery = parameters.filter((parameter) => parameter.in === "query");
+    return inQuery.map((parameter) => ({ path: route.split(" ")[1] ?? "", parameter }));
+  });
+  for (const { path, parameter } of routesWithQuery) {
+    expect([path, parameter]).toMatchObject([path, { allowEmptyValue: true }]);
+    const [without] = await site.get(path);
+    const [withEmpty] = await site.get(`${path}?${parameter.name}=`);
+    expect([path, parameter.name, withEmpty.status]).toEqual([
+      path,
+      parameter.name,
+      without.status,
+    ]);
+  }
+  expect(routesWithQuery.length).toBeGreaterThan(40);
+});
+
+test("null is the same as no value in a body, as the OpenAPI document says", async () => {
+  const document = await readDocument();
+  let count = 0;
+  for (const [route, { requestBody }] of readOperations(document)) {
+    if (requestBody === undefined) continue;
+    const { schema } = requestBody.content["application/json"];
+    const { properties } = dereference(document, schema) as {
+      readonly properties: Readonly<Record<string, JsonObject>>;
+    };
+    const nullable = Object.values(properties).map((field) => field["nullable"]);
+    expect([route, nullable]).toEqual([route, nullable.map(() => true)]);
+    const [method = "", path = ""] = route.split(" ");
+    const send = (fields: object) =>
+      sharedSite().send<Partial<RefusalBody>>(method, path, {
+        body: JSON.stringify(fields),
+        headers: { "content-type": "application/json", "if-match": "*" },
+      });
+    const [, without] = await send({});
+    if (without.code !== "missing_parameters") continue;
+    const nulls = Object.fromEntries(Object.keys(properties).map((name) => [name, null]));
+    const [, withNulls] = await send(nulls);
+    expect([route, withNulls.code, withNulls.message]).toEqual([
+      route,
+      without.code,
+      without.message,
+    ]);
+    count += 1;
+  }
+  expect(count).toBeGreaterThan(10);
 });
 
 test("every documented refusal has an example message without undefined values", async () => {

@@ -174,8 +174,7 @@ const OBJECT_FIELDS: Readonly<Record<string, object>> = {
   "POST /api/admin/v1/settings changes": {
     type: "object",
     additionalProperties: {
-      anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }],
-      nullable: true,
+      anyOf: [{ type: "string" }, { type: "array", items: { type: "string" }, nullable: true }],
     },
   },
 };
@@ -604,6 +603,7 @@ test("the OpenAPI document has borrowed_until of borrow as an optional date-time
     description:
       "End of the borrow, RFC 3339 with any offset. Absent, null, empty or 0001-01-01T00:00:00Z: " +
       "the longest borrow allowed. Typed clients omit the field for that.",
+    nullable: true,
   });
   const latest = hoursLater(24);
   for (const [index, fields] of [{}, { borrowed_until: null }, { borrowed_until: "" }].entries()) {

@@ -33,6 +33,7 @@ export function findBrokenRules(document: JsonObject): string[] {
   must(isText(info["title"]) && isText(info["version"]), "info", "must have a title and a version");
   const license = asObject(info["license"]);
   must(isText(license["name"]), "info.license", "must have a name");
+  must(isText(license["url"]), "info.license", "must have a URL");
   must(
     !("identifier" in license),
     "info.license",
@@ -248,8 +249,7 @@ function checkSchema(path: string, schema: unknown, must: RequireRule): void {
   must(type !== "integer" || format === "int64", path, "must have the format int64");
   must(type !== "array" || keywords.includes("items"), path, "must have items");
   must(nullable === undefined || nullable === true, path, "must not have nullable: false");
-  const hasType = type !== undefined || keywords.includes("allOf") || keywords.includes("anyOf");
-  must(nullable === undefined || hasType, path, "must have a type to be nullable");
+  must(nullable === undefined || type !== undefined, path, "must have a type to be nullable");
   if (values !== undefined) {
     const isTexts = asArray(values).length > 0 && asArray(values).every(isText);
     must(type === "string" && isTexts, path, "must have texts as enum values");

@@ -21,6 +21,9 @@ test("schemaTreeOf describes types in words", () => {
   expect(typeOf(Type.String())).toBe("string");
   expect(typeOf(Type.String({ format: "date-time" }))).toBe("time");
   expect(typeOf(Type.Union([Type.Integer(), Type.Null()]))).toBe("integer or null");
+  expect(typeOf(Type.Union([Type.String(), Type.Array(Type.String()), Type.Null()]))).toBe(
+    "string or array of strings or null",
+  );
   expect(typeOf(Type.Union([Type.Literal("ok"), Type.Literal("ended")]))).toBe('"ok" or "ended"');
   expect(typeOf(Type.Literal("ok"))).toBe('"ok"');
   expect(typeOf(Type.Array(Type.String()))).toBe("array of strings");

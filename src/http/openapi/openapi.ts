@@ -48,10 +48,10 @@ export function buildOpenapiDocument(app: AnyElysia): object {
       description:
         "A floating license server. Every request field is optional in the schema, and a string " +
         "where nothing else is documented; a request without the fields marked x-required fails. " +
-        "A field name is matched exactly, or else without regard to case. null means absent. " +
-        "Unknown fields and query parameters are ignored; the response header X-Ignored-Fields " +
+        "A field name is matched exactly, or else without regard to case. null means absent, and so " +
+        "does an empty query parameter. Unknown fields and query parameters are ignored; the response header X-Ignored-Fields " +
         "lists them.",
-      license: { name: "Apache-2.0" },
+      license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" },
     },
     servers: [{ url: "/" }],
     tags: TAGS,
@@ -113,6 +113,7 @@ function describeOperation(route: DescribedRoute, schemas: SchemaWriter): object
       name,
       in: "query",
       description: schema.description,
+      allowEmptyValue: true,
       ...(requiredFields.includes(name) && { "x-required": true }),
       schema: schemas.write(schema),
       example: query?.["examples"]?.[0]?.[name],
@@ -162,19 +163,22 @@ const describeRequestBody = (
   ...(detail.upload === true && { "x-also-accepts": ALSO_ACCEPTED }),
   content: {
     "application/json": {
-      schema: schemas.write(markRequiredFields(body, detail.requiredFields ?? [])),
+      schema: schemas.write(describeFields(body, detail.requiredFields ?? [])),
       example: body["examples"]?.[0],
     },
   },
 });
 
-/** All fields stay optional; `x-required` marks those that the operation requires. */
-const markRequiredFields = (body: TObject, requiredFields: readonly string[]): TObject => ({
+/**
+ * All fields stay optional; `x-required` marks those that the operation requires. Null is the same
+ * as absent in each of them.
+ */
+const describeFields = (body: TObject, requiredFields: readonly string[]): TObject => ({
   ...body,
   properties: Object.fromEntries(
     Object.entries(body.properties).map(([name, schema]) => [
       name,
-      requiredFields.includes(name) ? { ...schema, needed: true } : schema,
+      { ...schema, takesNull: true, needed: requiredFields.includes(name) },
     ]),
   ),
 });

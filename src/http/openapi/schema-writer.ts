@@ -68,19 +68,34 @@ export class SchemaWriter {
     if (constants.every((constant) => typeof constant === "string")) {
       return { ...notes, type: "string", enum: constants, ...nullable };
     }
-    const [first = {}, ...others] = nonNull.map((variant) => this.write(variant));
-    if (others.length > 0) return { ...notes, anyOf: [first, ...others], ...nullable };
-    // OpenAPI 3.0 allows no other key beside $ref.
-    if ("$ref" in first) return { ...notes, allOf: [first], ...nullable };
-    return { ...first, ...notes, ...nullable };
+    const written = nonNull.map((variant) => this.write(variant));
+    const last = written.pop() ?? {};
+    // `nullable` counts only beside `type`, and OpenAPI 3.0 allows no other key beside $ref.
+    if (written.length > 0) return { ...notes, anyOf: [...written, { ...last, ...nullable }] };
+    if ("$ref" in last) return { ...notes, ...this.#typeOf(last), allOf: [last], ...nullable };
+    return { ...last, ...notes, ...nullable };
+  }
+
+  #typeOf({ $ref: reference }: Schema): Schema {
+    const { type } = this.#components.get(String(reference).split("/").at(-1) ?? "") ?? {};
+    return { type };
   }
 }
 
-const notesOf = ({ description, format, pattern, bytes, instant, needed }: TSchema): Schema => ({
+const notesOf = ({
+  description,
+  format,
+  pattern,
+  bytes,
+  instant,
+  needed,
+  takesNull,
+}: TSchema): Schema => ({
   ...(description !== undefined && { description }),
   ...(format !== undefined && { format: format as string }),
   ...(pattern !== undefined && { pattern: pattern as string }),
   ...(instant === true && { format: "date-time" }),
   ...(bytes !== undefined && { "x-max-bytes": bytes as number }),
   ...(needed === true && { "x-required": true }),
+  ...(takesNull === true && { nullable: true }),
 });
