@@ -418,6 +418,16 @@ class _DeadlineSocket(io.RawIOBase):
         """Does nothing: http.client closes the socket before it reads the body of a reply."""
 
 
+class _FinalResponse(http.client.HTTPResponse):
+    """The reply that follows interim ones, such as 103 Early Hints of a proxy."""
+
+    def begin(self) -> None:
+        super().begin()
+        while 101 < self.status < 200:
+            self.headers = cast(Any, None)  # or begin() would read nothing more
+            super().begin()
+
+
 def _seconds_left(deadline: float) -> float:
     left = deadline - _clock()
     if left <= 0:
@@ -1945,6 +1955,7 @@ class Client:
             headers["Content-Type"] = "application/json"
         deadline = min(_clock() + request.timeout + wait, limit)
         connection = http.client.HTTPConnection(server.host, server.port)
+        connection.response_class = _FinalResponse
         sock: Optional[socket.socket] = None
         was_sent = False
         try:

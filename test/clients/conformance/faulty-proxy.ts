@@ -23,6 +23,8 @@ export type Fault =
   /** The server executes the request, but the client waits in vain for its reply. */
   | { readonly kind: "hang after" }
   | { readonly kind: "delay"; readonly ms: number }
+  /** Interim replies of a proxy before the reply. */
+  | { readonly kind: "early hints" }
   /** Sends the reply byte by byte. */
   | { readonly kind: "drip"; readonly ms: number }
   /** The server never sees the request. */
@@ -233,6 +235,7 @@ export class FaultyProxy {
       return void socket.end(bytes.subarray(0, half));
     }
     record.status = reply.status;
+    if (fault?.kind === "early hints") socket.write(EARLY_HINTS.repeat(3));
     if (fault?.kind !== "drip") return void socket.write(bytes);
     for (const byte of bytes) {
       if (gone.aborted) return;
@@ -253,6 +256,9 @@ export class FaultyProxy {
     return typeof rule.fault === "function" ? rule.fault() : rule.fault;
   }
 }
+
+const EARLY_HINTS =
+  "HTTP/1.1 103 Early Hints\r\nlink: </style.css>; rel=preload\r\ncontent-length: 5\r\n\r\n";
 
 function waitForEnd(gone: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();

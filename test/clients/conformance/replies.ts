@@ -216,6 +216,17 @@ export const replyScenarios: readonly Scenario[] = [
     },
   },
   {
+    title: "reads the reply that follows interim ones",
+    async run(world) {
+      const proxy = await world.openProxy();
+      proxy.fail("*", { kind: "early hints" });
+      const client = await world.connectForOneRound(proxy.url);
+      const slot = await client.acquire("ada");
+      expect((await client.consume()).total).toBe(1);
+      expect([await slot.isHeld(), await slot.release()]).toEqual([true, true]);
+    },
+  },
+  {
     title: "reads a reply in small parts, at whose end the server closes the connection",
     async run(world) {
       const proxy = await world.openProxy();
