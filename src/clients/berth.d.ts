@@ -167,8 +167,8 @@ export class Client {
   /**
    * Makes no call to a server.
    *
-   * @param urls the addresses, for example `https://license-1:8443`. In a browser: the address of
-   *   the server that the page was loaded from.
+   * @param urls the addresses, for example `https://license-1:8443`: a list, or a text with commas
+   *   between them. In a browser: the address of the server that the page was loaded from.
    * @param product the code of the product
    * @throws {InvalidArgument} for a wrong argument. Before Node.js 20.16, a file of `ca` or
    *   `certificate` that cannot be read may be reported by the first call instead.

@@ -1720,7 +1720,8 @@ function readPem(option, value, parts) {
   return text;
 }
 
-function readUrl(value) {
+function readUrl(text) {
+  const value = typeof text === "string" ? text.trim() : text;
   requireArgument(isText(value), "urls: every address must be a text that is not empty");
   let url;
   try {
@@ -1760,7 +1761,7 @@ const isSeconds = (value) => typeof value === "number" && value >= 0 && Number.i
 
 function readClientOptions(urls, product, options) {
   const { ca, certificate, login, allowPlainPassword, timeout, nonce } = options;
-  const list = typeof urls === "string" ? [urls] : urls;
+  const list = typeof urls === "string" ? urls.split(",") : urls;
   requireArgument(Array.isArray(list) && list.length > 0, "urls: give at least one server");
   const addresses = [...new Set(list.map(readUrl))];
   const retryFor = options.retryFor ?? (addresses.length > 1 ? 30 : 10);

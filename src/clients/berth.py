@@ -1058,7 +1058,8 @@ _clients: weakref.WeakSet[Client] = weakref.WeakSet()
 class Client:
     """Calls the license server for one product. Makes no call until a method is called.
 
-    urls: one URL, or those of both hosts of a pair. product: the product code.
+    urls: one URL, or those of both hosts of a pair: a list, or a text with commas.
+    product: the product code.
     ca: PEM file (or its text) of the only CA to trust; default: the system's.
     certificate: PEM file (or its text) with client certificate and key.
     login: (name, password). allow_plain_password: whether the password may be sent to another

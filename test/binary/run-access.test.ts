@@ -1,11 +1,12 @@
 // `berth run` with servers that require TLS, a client certificate or a login.
-import { expect, test } from "bun:test";
+import { expect, onTestFinished, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startWrapped } from "../support/run-wrapper.ts";
 import { PASSWORD, RunningSite } from "../support/running-site.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { openUnusableTlsServers } from "../support/unusable-tls-servers.ts";
 
 async function openSite(): Promise<RunningSite> {
   const folder = join(tempFolder(), "data");
@@ -34,6 +35,19 @@ test("berth run trusts the CA of --ca-file, and no server without it", async () 
   const untrusted = startWrapped({ url }, [], PRINT);
   expect([await untrusted.end(), untrusted.stdout]).toEqual([69, ""]);
   expect(untrusted.stderr).toContain("certificate");
+});
+
+test("berth run trusts the CAs of the machine, but only that of --ca-file if it is given", async () => {
+  const { ca, url } = await serveTls(await openSite());
+  const env = { NODE_EXTRA_CA_CERTS: ca };
+  const trusted = startWrapped({ url }, [], PRINT, { env });
+  expect([await trusted.end(), trusted.stderr]).toEqual([0, ""]);
+  const { untrusted } = await openUnusableTlsServers(onTestFinished);
+  const otherCa = join(tempFolder(), "other.pem");
+  writeFileSync(otherCa, untrusted?.ca ?? "");
+  const other = startWrapped({ url }, ["--ca-file", otherCa], PRINT, { env });
+  expect([await other.end(), other.stdout]).toEqual([69, ""]);
+  expect(other.stderr).toContain("has a certificate that is not trusted");
 });
 
 test("berth run presents the client certificate of --cert-file", async () => {

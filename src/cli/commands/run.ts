@@ -115,19 +115,17 @@ interface CertificateFlags {
   readonly certFile: string | null;
 }
 
-/** The runtime alone trusts the CAs that it contains, and not those of this machine. */
+/** As the option `ca` of the clients, --ca-file takes the place of the CAs of this machine. */
 const readCertificates = ({ server, caFile, certFile }: CertificateFlags) => ({
-  ca: [
-    ...(server.some((url) => url.startsWith("https:")) ? systemCertificates() : []),
-    ...(caFile === null ? [] : [readText(caFile, "a certificate")]),
-  ],
+  ca: caFile === null ? readTrustedCas(server) : [readText(caFile, "a certificate")],
   certificate: certFile === null ? null : readText(certFile, "a certificate"),
 });
 
-const systemCertificates = (): string[] => [
-  ...getCACertificates("default"),
-  ...getCACertificates("system"),
-];
+/** The runtime alone trusts the CAs that it contains, and not those of this machine. */
+const readTrustedCas = (servers: readonly string[]): string[] =>
+  servers.some((url) => url.startsWith("https:"))
+    ? [...getCACertificates("default"), ...getCACertificates("system")]
+    : [];
 
 const readText = (path: string, what: string): string =>
   new TextDecoder().decode(readInputBytes(path, what));

@@ -15,14 +15,21 @@ function parseWait(text: string): Result<number, InvalidValue> {
     : ok(Number(amount) * (UNITS[unit] ?? 0));
 }
 
-/** The origin of a server's address: what follows the host and the port is Berth's own. */
+/** A server's address, without a slash at its end. The clients take the same addresses. */
 function parseServer(text: string): Result<string, InvalidValue> {
   const hint = "for example --server https://berth.plant7.lan:8443";
   if (!URL.canParse(text)) return err({ problem: "must be a URL", hint });
-  const { origin, protocol } = new URL(text);
-  return protocol === "http:" || protocol === "https:"
-    ? ok(origin)
-    : err({ problem: "must begin with http:// or https://", hint });
+  const { origin, protocol, username, password, pathname, search, hash } = new URL(text);
+  if (protocol !== "http:" && protocol !== "https:") {
+    return err({ problem: "must begin with http:// or https://", hint });
+  }
+  if (username !== "" || password !== "") {
+    const flags = "use --login and --password-file";
+    return err({ problem: "must not contain a user name and a password", hint: flags });
+  }
+  if (search !== "" || hash !== "") return err({ problem: "must not contain a query", hint });
+  if (pathname.includes("/api/v4")) return err({ problem: "must not contain /api/v4", hint });
+  return ok(`${origin}${pathname.replace(/\/+$/, "")}`);
 }
 
 export const runOptions = {
@@ -101,7 +108,7 @@ export const runOptions = {
     name: "ca-file",
     type: "string",
     placeholder: "FILE",
-    help: "the CA certificate of the server (PEM), besides those of this machine",
+    help: "the CA certificate of the server (PEM); no other one is trusted then",
     isPath: true,
   },
   certFile: {

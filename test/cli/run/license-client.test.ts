@@ -2,6 +2,7 @@
 // which call times out.
 import { afterEach, describe, expect, spyOn, test } from "bun:test";
 import { LicenseClient } from "../../../src/cli/run/license-client.ts";
+import { runOptions } from "../../../src/cli/run/run-options.ts";
 import { scriptedServer } from "../../support/run-wrapper.ts";
 import { granted, type ScriptedServer } from "../../support/scripted-server.ts";
 
@@ -81,6 +82,14 @@ describe("LicenseClient.register", () => {
       isTakeover: false,
       tlsFaults: [],
     });
+  });
+
+  test("calls a server below a path of its address", async () => {
+    const server = answering();
+    const parsed = runOptions.server.parse(`${server.url}/license/`);
+    expect(parsed).toEqual({ ok: true, value: `${server.url}/license` });
+    const { outcome } = await register([{ url: `${server.url}/license` }], {});
+    expect(outcome.kind).toBe("granted");
   });
 
   test("believes no time-out that is so short that the heartbeats would be a flood", async () => {

@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import { waitUntil } from "../../support/wait-until.ts";
 import type { Fault, FaultyProxy } from "./faulty-proxy.ts";
-import type { Scenario, World } from "./world.ts";
+import { TestClient, type Scenario, type World } from "./world.ts";
 
 /** An address where nothing listens. */
 const DEAD = "http://127.0.0.1:1";
@@ -43,6 +43,23 @@ export const failoverScenarios: readonly Scenario[] = [
     kind: "answer",
     reply: { status: 302, headers: { location: "http://127.0.0.1:1/" } },
   }),
+  {
+    title: "takes several addresses as one text, with commas and spaces between them",
+    clients: ["python", "node", "bun"],
+    async run(world) {
+      const driver = world.startDriver();
+      const { product } = world;
+      for (const urls of [`${DEAD},${world.server.url}`, ` ${DEAD}/ , ${world.server.url} `]) {
+        await driver.request("client", { client: "several", urls, product });
+        const client = new TestClient(driver, "several");
+        expect(await (await client.acquire("ada")).isHeld()).toBe(true);
+      }
+      for (const urls of [`${DEAD},`, ",", `${DEAD},,${DEAD}`, `${DEAD};${DEAD}`]) {
+        const error = await driver.requestError("client", { client: "none", urls, product });
+        expect([urls, error.kind]).toEqual([urls, "InvalidArgument"]);
+      }
+    },
+  },
   {
     title: "uses the second server if nothing listens at the first address",
     async run(world) {

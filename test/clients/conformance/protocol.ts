@@ -94,7 +94,11 @@ type FeatureFields = { readonly feature: string };
 
 export interface Operations {
   client: Operation<
-    OfClient & { readonly urls: readonly string[]; readonly product: string } & ClientOptions,
+    OfClient & {
+      /** A text: the addresses with commas between them. C has no other form. */
+      readonly urls: readonly string[] | string;
+      readonly product: string;
+    } & ClientOptions,
     Nothing
   >;
   acquire: Operation<UserFields & SlotFields & AcquireOptions, SlotReply>;
