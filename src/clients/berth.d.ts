@@ -170,7 +170,7 @@ export class Client {
    * @param urls the addresses, for example `https://license-1:8443`: a list, or a text with commas
    *   between them. In a browser: the address of the server that the page was loaded from.
    * @param product the code of the product
-   * @throws {InvalidArgument} for a wrong argument. Before Node.js 20.16, a file of `ca` or
+   * @throws {InvalidArgumentError} for a wrong argument. Before Node.js 20.16, a file of `ca` or
    *   `certificate` that cannot be read may be reported by the first call instead.
    */
   constructor(urls: string | readonly string[], product: string, options?: ClientOptions);
@@ -185,15 +185,15 @@ export class Client {
    * After `process.exit()`, a signal or a crash, the slot ends by its time-out. The same user twice
    * in one client shares a slot, which is released with the last of the objects.
    *
-   * @throws {NoFreeSlot} if all slots are taken, also after the wait
+   * @throws {NoFreeSlotError} if all slots are taken, also after the wait
    */
   acquire(user: string, options?: AcquireOptions): Promise<Slot>;
 
   /**
    * Takes a slot until a date, without renewals, and the lease that proves it offline.
    *
-   * If it rejects with `Unavailable`, the slot may be borrowed: repeat the call with `key` of the
-   * error.
+   * If it rejects with `UnavailableError`, the slot may be borrowed: repeat the call with `key` of
+   * the error.
    */
   borrow(user: string, options?: BorrowOptions): Promise<Borrow>;
 
@@ -204,17 +204,17 @@ export class Client {
    * Counts `n`, all or nothing; once, however often it is repeated. `n` may be 0, to read the
    * total, or negative where the license allows it.
    *
-   * If it rejects with `Unavailable`, it may have been counted: repeat the call with `key` of the
-   * error.
+   * If it rejects with `UnavailableError`, it may have been counted: repeat the call with `key` of
+   * the error.
    */
   consume(n?: number, options?: ConsumeOptions): Promise<Consumption>;
 
   /**
    * Checks a lease on this device. Makes no call to a server.
    *
-   * @throws {LeaseRefused} with the reason as `code`; `verify_unavailable`: this runtime cannot
-   *   check Ed25519 signatures (Node.js before 18.4, old browsers), or the page was not loaded by
-   *   https.
+   * @throws {LeaseRefusedError} with the reason as `code`; `verify_unavailable`: this runtime
+   *   cannot check Ed25519 signatures (Node.js before 18.4, old browsers), or the page was not
+   *   loaded by https.
    */
   verify(lease: string, license: string): Promise<Lease>;
 
@@ -223,7 +223,7 @@ export class Client {
 
   /**
    * Ends waiting calls of `acquire`, waits for other calls, and releases all slots, but no borrows.
-   * Later calls reject with `InvalidArgument` and the code `client_closed`.
+   * Later calls reject with `InvalidArgumentError` and the code `client_closed`.
    */
   close(): Promise<void>;
 
@@ -254,7 +254,7 @@ export class Slot {
   /**
    * Takes a slot of a floating feature, which is renewed like the slot and ends with it.
    *
-   * @throws {NoFreeSlot} if all slots of the feature are taken
+   * @throws {NoFreeSlotError} if all slots of the feature are taken
    */
   acquireFeature(code: string, options?: FeatureOptions): Promise<Feature>;
 
@@ -300,34 +300,34 @@ export class BerthError extends Error {
 }
 
 /** All slots are taken, or the user has as many as the site allows. */
-export class NoFreeSlot extends BerthError {
+export class NoFreeSlotError extends BerthError {
   /** The place in the queue, or null. */
   readonly position: number | null;
 }
 
 /** The server does not accept the caller: status 401 or 403. */
-export class AccessDenied extends BerthError {}
+export class AccessDeniedError extends BerthError {}
 
 /** The server refused the call for another reason. Repeating it does not help. */
-export class Refused extends BerthError {}
+export class RefusedError extends BerthError {}
 
 /**
  * No server gave a final answer in time. `code` is that of the last reply of a server, for example
  * `storage_full`, or `unreachable`.
  */
-export class Unavailable extends BerthError {}
+export class UnavailableError extends BerthError {}
 
 /**
  * No server can be used by TLS (`tls_failed`): the message names the fault of the certificate or of
  * the address. The call was not repeated.
  */
-export class TlsFailed extends BerthError {}
+export class TlsFailedError extends BerthError {}
 
 /** An address leads to another license server than the one that answered first. */
-export class OtherAppliance extends BerthError {}
+export class OtherApplianceError extends BerthError {}
 
 /** A lease is not valid, on this device and now. */
-export class LeaseRefused extends BerthError {}
+export class LeaseRefusedError extends BerthError {}
 
 /** A wrong argument, or a closed client (`client_closed`). No call was made. */
-export class InvalidArgument extends BerthError {}
+export class InvalidArgumentError extends BerthError {}

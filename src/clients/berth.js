@@ -52,31 +52,31 @@ export class BerthError extends Error {
   }
 }
 
-export class NoFreeSlot extends BerthError {
+export class NoFreeSlotError extends BerthError {
   constructor(message, { position = null, ...fields } = {}) {
     super(message, fields);
     this.position = position;
   }
 }
-export class AccessDenied extends BerthError {}
-export class Refused extends BerthError {}
-export class Unavailable extends BerthError {}
-export class TlsFailed extends BerthError {}
-export class OtherAppliance extends BerthError {}
-export class LeaseRefused extends BerthError {}
-export class InvalidArgument extends BerthError {}
+export class AccessDeniedError extends BerthError {}
+export class RefusedError extends BerthError {}
+export class UnavailableError extends BerthError {}
+export class TlsFailedError extends BerthError {}
+export class OtherApplianceError extends BerthError {}
+export class LeaseRefusedError extends BerthError {}
+export class InvalidArgumentError extends BerthError {}
 
 // Names that survive a minifier.
 const ERRORS = {
   BerthError,
-  NoFreeSlot,
-  AccessDenied,
-  Refused,
-  Unavailable,
-  TlsFailed,
-  OtherAppliance,
-  LeaseRefused,
-  InvalidArgument,
+  NoFreeSlotError,
+  AccessDeniedError,
+  RefusedError,
+  UnavailableError,
+  TlsFailedError,
+  OtherApplianceError,
+  LeaseRefusedError,
+  InvalidArgumentError,
 };
 for (const [name, type] of Object.entries(ERRORS))
   Object.defineProperty(type, "name", { value: name });
@@ -100,7 +100,7 @@ class Failure extends Error {
 
 const USUAL_HINT = "check that the license server runs and that this machine can reach it";
 
-const invalid = (message, code = "invalid_argument") => new InvalidArgument(message, { code });
+const invalid = (message, code = "invalid_argument") => new InvalidArgumentError(message, { code });
 const closedError = () => invalid("the client is closed; create a new one", "client_closed");
 
 /** The reply that a refusal was made from, for the loop that waits in the queue. */
@@ -426,7 +426,7 @@ function makeRefusal(server, reply, body, hasLogin) {
   const { status } = reply;
   const isQueued = QUEUE_CODES.has(code);
   const isDenied = status === 401 || status === 403;
-  const Type = isQueued ? NoFreeSlot : isDenied ? AccessDenied : Refused;
+  const Type = isQueued ? NoFreeSlotError : isDenied ? AccessDeniedError : RefusedError;
   const hint = findHint(code, isDenied, hasLogin);
   const message = joinParts(`${server.url} refused: ${describeReply(body)}`, hint);
   const { position } = isObject(body.queue) ? body.queue : {};
@@ -532,7 +532,7 @@ function makeUnavailable(failures, { lastReply, elapsed, key, wasSent }) {
     const hint = "give only the addresses of one server, or of both hosts of one pair";
     const { status, requestId } = other;
     const fields = { code: "other_appliance", status, requestId, key };
-    return new OtherAppliance(joinParts(text, hint), fields);
+    return new OtherApplianceError(joinParts(text, hint), fields);
   }
   const hints = new Set(sorted.map(([, { hint }]) => hint));
   const doubt = wasSent
@@ -540,13 +540,14 @@ function makeUnavailable(failures, { lastReply, elapsed, key, wasSent }) {
     : "nothing was sent, so nothing was counted";
   const notes = joinParts(...hints, key && doubt);
   const isTlsFault = sorted.every(([, failure]) => failure.isTlsFault);
-  if (isTlsFault) return new TlsFailed(joinParts(...reasons, notes), { code: "tls_failed", key });
+  if (isTlsFault)
+    return new TlsFailedError(joinParts(...reasons, notes), { code: "tls_failed", key });
   const seconds = elapsed < 1000 ? null : `${Math.round(elapsed / 1000)} s`;
   const { code, status, requestId } = lastReply ?? { code: "unreachable" };
   const text = hasReply(sorted[0])
     ? joinParts(...reasons, seconds && `repeated for ${seconds}`)
     : `no server answered${seconds ? ` in ${seconds}` : ""}: ${joinParts(...reasons)}`;
-  return new Unavailable(joinParts(text, notes), { code, status, requestId, key });
+  return new UnavailableError(joinParts(text, notes), { code, status, requestId, key });
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -555,7 +556,7 @@ function makeUnavailable(failures, { lastReply, elapsed, key, wasSent }) {
 
 const SYMBOLS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-const refuseLease = (code, message) => new LeaseRefused(message, { code });
+const refuseLease = (code, message) => new LeaseRefusedError(message, { code });
 
 function decodeBase64(text) {
   if (typeof text !== "string" || !/^[\w-]*$/.test(text) || text.length % 4 === 1) return null;
@@ -1364,7 +1365,7 @@ class Engine {
           await this.#requestHold(hold, request);
           return hold;
         } catch (error) {
-          if (!(error instanceof NoFreeSlot) || options.wait === 0) throw error;
+          if (!(error instanceof NoFreeSlotError) || options.wait === 0) throw error;
           const { reply, body } = refusalReplies.get(error);
           hasPlace = true;
           const { position, length } = isObject(body.queue) ? body.queue : {};
@@ -1459,7 +1460,7 @@ class Engine {
       await this.#requestHold(hold, { budget: () => 0, timeout: limit, isBackground: true });
     } catch (error) {
       // A 400 of a proxy or of another appliance says nothing about the slot.
-      const isAnswer = error instanceof NoFreeSlot || error instanceof Refused;
+      const isAnswer = error instanceof NoFreeSlotError || error instanceof RefusedError;
       const isRefused = error.status === 400 && isAnswer;
       const isUnknown = isRefused && error.code === "user_not_registered";
       if (isUnknown && hold.slot && !hold.isRefused) {
@@ -1645,7 +1646,7 @@ class Engine {
         read: readBorrow,
         key: borrowKey,
       }).catch((error) => {
-        setDoubt(error instanceof Unavailable || error instanceof TlsFailed);
+        setDoubt(error instanceof UnavailableError || error instanceof TlsFailedError);
         throw error;
       });
       setDoubt(false);

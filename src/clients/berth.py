@@ -54,9 +54,9 @@ import weakref
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence
 from typing import Set, Tuple, Type, TypeVar, Union, cast
 
-__all__ = ["AccessDenied", "BerthError", "Borrow", "Client", "Consumption", "Feature"]
-__all__ += ["InvalidArgument", "Lease", "LeaseRefused", "NoFreeSlot", "OtherAppliance"]
-__all__ += ["Refused", "Slot", "TlsFailed", "Unavailable"]
+__all__ = ["AccessDeniedError", "BerthError", "Borrow", "Client", "Consumption", "Feature"]
+__all__ += ["InvalidArgumentError", "Lease", "LeaseRefusedError", "NoFreeSlotError"]
+__all__ += ["OtherApplianceError", "RefusedError", "Slot", "TlsFailedError", "UnavailableError"]
 
 _MAX_INTEGER = 2**53 - 1
 _MAX_COUNT = 10**12
@@ -105,37 +105,37 @@ class BerthError(Exception):
         self.key = key
 
 
-class NoFreeSlot(BerthError):
+class NoFreeSlotError(BerthError):
     """All slots are in use. position: the place in the queue, or None."""
 
     position: Optional[int] = None
 
 
-class AccessDenied(BerthError):
+class AccessDeniedError(BerthError):
     """The server refuses this caller: status 401 or 403."""
 
 
-class Refused(BerthError):
+class RefusedError(BerthError):
     """The server refuses the call for another reason; see code."""
 
 
-class Unavailable(BerthError):
+class UnavailableError(BerthError):
     """No server gave a final answer in time. The call may have been done."""
 
 
-class TlsFailed(BerthError):
+class TlsFailedError(BerthError):
     """No server can be used by TLS: a fault of a certificate or address. Not repeated."""
 
 
-class OtherAppliance(BerthError):
+class OtherApplianceError(BerthError):
     """The server that answers is not the one that answered first, nor its pair."""
 
 
-class LeaseRefused(BerthError):
+class LeaseRefusedError(BerthError):
     """`verify` rejects a lease or its license; code says why."""
 
 
-class InvalidArgument(BerthError):
+class InvalidArgumentError(BerthError):
     """An argument is wrong, the client is closed, or the process is a child of fork."""
 
 
@@ -190,8 +190,8 @@ def _find_clock() -> Callable[[], float]:
 _clock = _find_clock()
 
 
-def _invalid(message: str, code: str = "invalid_argument") -> InvalidArgument:
-    return InvalidArgument(message, code)
+def _invalid(message: str, code: str = "invalid_argument") -> InvalidArgumentError:
+    return InvalidArgumentError(message, code)
 
 
 def _jitter(seconds: float, part: float) -> float:
@@ -487,7 +487,10 @@ def _connect(server: _Server, deadline: float) -> socket.socket:
 _CERTIFICATE_FAULTS = {
     **dict.fromkeys(
         (2, 7, 18, 19, 20, 21, 27),
-        ("has a certificate that is not trusted: {}", "give the CA of the site with the option ca="),
+        (
+            "has a certificate that is not trusted: {}",
+            "give the CA of the site with the option ca=",
+        ),
     ),
     9: (
         "has a certificate that is not valid yet",
@@ -1044,7 +1047,7 @@ class Slot(_Handle):
     ) -> Feature:
         """Takes a slot of a floating feature. It ends with this slot at the latest.
 
-        Raises NoFreeSlot if all slots of the feature are in use.
+        Raises NoFreeSlotError if all slots of the feature are in use.
         """
         return self._client._acquire_feature(self, code, on_loss)
 
@@ -1147,7 +1150,8 @@ class Client:
         with each place. license_id: one license of the product. user_info: text for the operator.
         on_loss(slot, error) is called once, in a thread of its own, if the slot is lost.
         The same user (and license_id) twice shares one slot; the last release frees it.
-        Raises NoFreeSlot, AccessDenied, Refused, Unavailable, OtherAppliance, InvalidArgument.
+        Raises NoFreeSlotError, AccessDeniedError, RefusedError, UnavailableError, TlsFailedError,
+        OtherApplianceError, InvalidArgumentError.
         """
         _require_text("user", user)
         wait = _require_seconds("wait", wait)
@@ -1205,7 +1209,7 @@ class Client:
         """Takes or keeps a slot for user until a date, for use without the server.
 
         until: a datetime with time zone or RFC 3339 text; None: the longest allowed. key: the
-        idempotency key of an earlier call that raised Unavailable. Keep `lease` and `license`
+        idempotency key of an earlier call that raised UnavailableError. Keep `lease` and `license`
         of the outcome, and check them with `verify` at each start.
         """
         name = unicodedata.normalize("NFC", _require_text("user", user))
@@ -1232,7 +1236,7 @@ class Client:
             request.key = key
             try:
                 (grant, borrowed_until, lease), _ = self._call(request, self._retry_for)
-            except (TlsFailed, Unavailable):
+            except (TlsFailedError, UnavailableError):
                 for hold in claimed:
                     hold.may_be_borrowed = True
                 raise
@@ -1262,7 +1266,7 @@ class Client:
     ) -> Consumption:
         """Counts n of the license, or of a feature: all of it or nothing. 0 reads the total.
 
-        The call is repeated safely: it has an idempotency key. If it raises Unavailable, call
+        The call is repeated safely: it has an idempotency key. If it raises UnavailableError, call
         again with `key` of the error: nothing is counted twice.
         """
         for name, number in (("n", n), ("max_overages", max_overages)):
@@ -1303,7 +1307,7 @@ class Client:
     def verify(self, lease: str, license: str) -> Lease:
         """Checks a lease and its license against vendor_keys and this device. Makes no call.
 
-        Raises LeaseRefused; its code says why. Needs the package `cryptography`.
+        Raises LeaseRefusedError; its code says why. Needs the package `cryptography`.
         """
         if not self._vendor_keys:
             raise _invalid("there is no vendor key; give the option vendor_keys=")
@@ -1311,7 +1315,7 @@ class Client:
             import cryptography  # noqa: F401
         except ImportError:
             message = "a lease cannot be checked: run `pip install cryptography`"
-            raise LeaseRefused(message, "verify_unavailable") from None
+            raise LeaseRefusedError(message, "verify_unavailable") from None
         nonce = self.nonce
         code = "license_malformed"
         try:
@@ -1327,7 +1331,7 @@ class Client:
             code = str(fault)
         except (ValueError, OverflowError, binascii.Error):
             pass
-        raise LeaseRefused(_LEASE_MESSAGES[code], code)
+        raise LeaseRefusedError(_LEASE_MESSAGES[code], code)
 
     @property
     def nonce(self) -> str:
@@ -1398,7 +1402,7 @@ class Client:
                 try:
                     self._renew(hold, request, max(0.0, start + max(wait, self._retry_for) - sent))
                     return
-                except NoFreeSlot:
+                except NoFreeSlotError:
                     reply = request.refusal
                     if wait <= 0 or reply is None:
                         raise
@@ -1414,7 +1418,7 @@ class Client:
                 if "wait" not in reply.header("Preference-Applied") or not has_waited:
                     pause = reply.retry_after()
                     self._pause(min(5.0 if pause is None else max(pause, 0.5), left), request)
-        except Unavailable:
+        except UnavailableError:
             raise  # no server would take the message; the place lapses
         except BaseException:
             if has_place:
@@ -1611,7 +1615,7 @@ class Client:
             try:
                 with self._claimed([hold.key], limit):
                     self._release_hold(hold, _RELEASE_SECONDS, limit)
-            except Unavailable:  # its renewal is still in progress
+            except UnavailableError:  # its renewal is still in progress
                 with self._lock:
                     hold.is_confirmed = False
                     self._end(hold, "ended")
@@ -1757,7 +1761,7 @@ class Client:
                     left = min(limit - _clock(), 1.0)
                     if left <= 0:
                         message = "another call for this user is still in progress; try again"
-                        raise Unavailable(message, "unreachable")
+                        raise UnavailableError(message, "unreachable")
                     self._changed.wait(left)
             yield
         finally:
@@ -1867,7 +1871,7 @@ class Client:
         token = self._token(index, None, request.timeout, limit)
         try:
             return self._ask(index, request, limit, f"Bearer {token}")
-        except AccessDenied as error:
+        except AccessDeniedError as error:
             if error.status != 401:
                 raise
         token = self._token(index, token, request.timeout, limit)
@@ -1884,7 +1888,7 @@ class Client:
                     token = self._ask(index, request, limit, self._basic)
                     self._tokens[index] = token
                 return token
-        except Unavailable:  # the login of another thread is still in progress
+        except UnavailableError:  # the login of another thread is still in progress
             failure = _NotFinal("gave no complete reply in time")
         except _NotFinal as error:
             failure = error
@@ -1992,11 +1996,11 @@ class Client:
             connection.close()
 
 
-def _closed() -> InvalidArgument:
+def _closed() -> InvalidArgumentError:
     return _invalid("the client is closed; create a new Client", "client_closed")
 
 
-def _not_held() -> InvalidArgument:
+def _not_held() -> InvalidArgumentError:
     return _invalid("the slot is not held; acquire it again, then its features")
 
 
@@ -2034,10 +2038,10 @@ def _refusal(reply: _Reply, values: Json, has_login: bool) -> BerthError:
             hint = "check the option login=" if has_login else "give the option login="
         elif code == "tls_required":
             hint = "use the https:// address of the server"
-        return AccessDenied(f"{message}; {hint}", *facts)
+        return AccessDeniedError(f"{message}; {hint}", *facts)
     if code not in _NO_SLOT_CODES:
-        return Refused(message, *facts)
-    error = NoFreeSlot(message, *facts)
+        return RefusedError(message, *facts)
+    error = NoFreeSlotError(message, *facts)
     place = _read_place(reply)
     error.position = None if place is None else place[0]
     return error
@@ -2060,20 +2064,20 @@ def _unavailable(
     if last_reply is None and any(isinstance(one, _OtherApplianceAnswer) for _, one in failures):
         reasons[0] = f"the addresses lead to more than one license server: {reasons[0]}"
         hint = "give only the addresses of one server, or of both hosts of one pair"
-        return OtherAppliance("; ".join([*reasons, hint]), "other_appliance", key=key)
+        return OtherApplianceError("; ".join([*reasons, hint]), "other_appliance", key=key)
     hints = [one for one in dict.fromkeys(failure.hint for _, failure in failures) if one]
     if key is not None and was_sent:
         hints.append(f"the call may have been counted: repeat it with the key {key}")
     elif key is not None:
         hints.append("nothing was sent, so nothing was counted")
     if all(isinstance(failure, _TlsFault) for _, failure in failures):
-        return TlsFailed("; ".join([*reasons, *hints]), "tls_failed", key=key)
+        return TlsFailedError("; ".join([*reasons, *hints]), "tls_failed", key=key)
     seconds = f"{elapsed:.0f} s" if elapsed >= 1 else ""
     if failures[0][1].code is None:
         reasons[0] = f"no server answered{seconds and f' in {seconds}'}: {reasons[0]}"
     elif seconds:
         reasons.append(f"repeated for {seconds}")
-    error = Unavailable("; ".join([*reasons, *hints]), "unreachable", key=key)
+    error = UnavailableError("; ".join([*reasons, *hints]), "unreachable", key=key)
     if last_reply is not None and last_reply.code and last_reply.reply is not None:
         error.code, error.status = last_reply.code, last_reply.reply.status
         error.request_id = last_reply.reply.request_id()

@@ -137,7 +137,7 @@ describe("in a page of the server", () => {
     const message =
       `the slot of ada is lost: ${server.url} refused: ` +
       "the license has expired (license_expired)";
-    const lost = [["ada", false, "Refused", "license_expired", message]];
+    const lost = [["ada", false, "RefusedError", "license_expired", message]];
     await expectEventually(() => run("losses"), lost as unknown);
   });
 
@@ -175,7 +175,7 @@ describe("in a page of the server", () => {
     const refused = await run(
       `client.verify(${JSON.stringify(lease)}, ${JSON.stringify(license)})`,
     );
-    expect(refused).toMatchObject({ error: { name: "LeaseRefused", code: "other_device" } });
+    expect(refused).toMatchObject({ error: { name: "LeaseRefusedError", code: "other_device" } });
     await run(`client.release("ada")`);
   });
 
@@ -209,7 +209,7 @@ test("a page of another site is refused, and the error says which pages can call
   const refused = (await run(makeClient())) as {
     readonly error: { readonly name: string; readonly message: string };
   };
-  expect(refused.error.name).toBe("InvalidArgument");
+  expect(refused.error.name).toBe("InvalidArgumentError");
   expect(refused.error.message).toContain(server.url);
   expect(refused.error.message).toContain("a web page can only call the server that it came from");
 });

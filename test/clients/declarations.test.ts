@@ -61,13 +61,14 @@ describe("berth.d.ts", () => {
   test("declares the members and the base classes of the errors", () => {
     const { Client: _client, Slot: _slot, Feature: _feature, ...errors } = client;
     for (const [name, type] of Object.entries(errors)) {
+      expect(name).toEndWith("Error");
       const declared = declaredClasses.get(name);
       const base = declared?.superClass;
       const baseName = base?.type === "Identifier" ? base.name : null;
       expect(`${name} extends ${baseName}`).toBe(
         `${name} extends ${(Object.getPrototypeOf(type) as Constructor).name}`,
       );
-      const own = ["BerthError", "NoFreeSlot"].includes(name);
+      const own = ["BerthError", "NoFreeSlotError"].includes(name);
       expect(listDeclaredMembers(declared).length > 0).toBe(own);
       const error = new type();
       const inherited = own ? [] : listDeclaredMembers(declaredClasses.get("BerthError"));
@@ -91,7 +92,7 @@ describe("berth.d.ts", () => {
 });
 
 const PROGRAM = `
-import { BerthError, Client, NoFreeSlot, type Borrow, type Lease } from "./berth.js";
+import { BerthError, Client, NoFreeSlotError, type Borrow, type Lease } from "./berth.js";
 
 export async function work(): Promise<Lease | null> {
   const key = { kty: "OKP", crv: "Ed25519", x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" };
@@ -117,7 +118,7 @@ export async function work(): Promise<Lease | null> {
     const borrow: Borrow = await client.borrow("ada", { until: new Date() });
     return borrow.lease === null ? null : await client.verify(borrow.lease, borrow.license);
   } catch (error) {
-    if (error instanceof NoFreeSlot) console.error(error.position?.toFixed());
+    if (error instanceof NoFreeSlotError) console.error(error.position?.toFixed());
     if (error instanceof BerthError) console.error(error.code, error.key?.length);
     return null;
   }

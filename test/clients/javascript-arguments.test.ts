@@ -36,7 +36,7 @@ const NOT_PLAIN: readonly [string, unknown][] = [
 
 describe("the client for JavaScript", () => {
   test.each(NOT_PLAIN)("refuses %s in place of options", async (_name, options) => {
-    const invalid = { name: "InvalidArgument", code: "invalid_argument", status: null };
+    const invalid = { name: "InvalidArgumentError", code: "invalid_argument", status: null };
     expect(() => makeClient(options)).toThrow(expect.objectContaining(invalid));
     for (const call of ["acquire", "borrow"]) {
       const called = makeClient()[call]?.("ada", options);
@@ -64,7 +64,7 @@ describe("the client for JavaScript", () => {
     const until = new Date("nonsense");
     const called = makeClient()["borrow"]?.("ada", { until });
     const error = await called?.catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ name: "InvalidArgument" });
+    expect(error).toMatchObject({ name: "InvalidArgumentError" });
   });
 
   test("accepts one vendor key as a text", async () => {
@@ -74,7 +74,7 @@ describe("the client for JavaScript", () => {
     );
     // With no key, the error would be another one.
     const error = await verified?.catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ name: "LeaseRefused", code: "license_malformed" });
+    expect(error).toMatchObject({ name: "LeaseRefusedError", code: "license_malformed" });
     expect(() => makeClient({ vendorKeys: `${KEY}x` })).toThrow("vendorKeys");
   });
 

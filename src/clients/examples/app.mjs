@@ -8,7 +8,7 @@
 // the vendor's public key, 43 characters; `berth demo` prints it. A real application has it inside.
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import process from "node:process";
-import { BerthError, Client, LeaseRefused, NoFreeSlot } from "./berth.js";
+import { BerthError, Client, LeaseRefusedError, NoFreeSlotError } from "./berth.js";
 
 const PRODUCT = "DEMO";
 const LEASE_FILE = "lease.jwt";
@@ -23,7 +23,7 @@ async function readTrip(client) {
       readFileSync(LICENSE_FILE, "utf8"),
     );
   } catch (error) {
-    if (!(error instanceof LeaseRefused)) throw error;
+    if (!(error instanceof LeaseRefusedError)) throw error;
     console.log(`the saved lease cannot be used: ${error.message}`);
     return null;
   }
@@ -90,7 +90,9 @@ async function main([servers, user, vendorKey, command]) {
     return await run(client, user, command);
   } catch (error) {
     if (!(error instanceof BerthError)) throw error;
-    console.error(`${error instanceof NoFreeSlot ? "no license is free: " : ""}${error.message}`);
+    console.error(
+      `${error instanceof NoFreeSlotError ? "no license is free: " : ""}${error.message}`,
+    );
     return 1;
   } finally {
     await client?.close();

@@ -26,7 +26,7 @@ def read_trip(client):
             return client.verify(lease.read(), license_file.read())
     except FileNotFoundError:
         return None
-    except berth.LeaseRefused as error:
+    except berth.LeaseRefusedError as error:
         print(f"the saved lease cannot be used: {error.message}")
         return None
 
@@ -81,7 +81,7 @@ def main(servers, user, vendor_key, command="work"):
             else:
                 return work(client, user)
     except berth.BerthError as error:
-        reason = "no license is free: " if isinstance(error, berth.NoFreeSlot) else ""
+        reason = "no license is free: " if isinstance(error, berth.NoFreeSlotError) else ""
         print(f"{reason}{error.message}", file=sys.stderr)
         return 1
     return 0

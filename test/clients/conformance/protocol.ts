@@ -133,7 +133,7 @@ export interface Operations {
   close: Operation<OfClient, Nothing>;
 }
 
-/** The classes of errors; `Unsupported` is a driver's own: its language has no such operation. */
+/** The classes of errors, without `Error` at the end; `Unsupported` is a driver's own: its language has no such operation. */
 export type ErrorKind =
   | "NoFreeSlot"
   | "AccessDenied"

@@ -17,7 +17,10 @@ function find(objects, name) {
 }
 
 const describeError = (error) => ({
-  kind: error instanceof BerthError ? error.name : `Unexpected ${error?.stack ?? error}`,
+  kind:
+    error instanceof BerthError
+      ? error.name.replace(/Error$/, "")
+      : `Unexpected ${error?.stack ?? error}`,
   code: error.code ?? null,
   status: error.status ?? null,
   message: error.message,

@@ -4,6 +4,7 @@ import gc
 import json
 import os
 import pathlib
+import re
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +31,7 @@ def write(message: Fields) -> None:
 
 def describe_error(error: berth.BerthError) -> Fields:
     return {
-        "kind": type(error).__name__,
+        "kind": re.sub("Error$", "", type(error).__name__),
         "code": error.code,
         "status": error.status,
         "message": error.message,
