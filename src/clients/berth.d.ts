@@ -93,11 +93,8 @@ export interface FeatureOptions {
 }
 
 export interface BorrowOptions {
-  /**
-   * The end of the borrow, for example `2026-11-23T18:00:00+01:00`. Default: the latest that the
-   * license allows. The server checks it.
-   */
-  readonly until?: Date | string | null | undefined;
+  /** The end of the borrow, for example `2026-11-23T18:00:00+01:00`. The server checks it. */
+  readonly until: Date | string;
   /** Only a slot of this license. */
   readonly licenseId?: number | null | undefined;
   /** The idempotency key of an earlier call that is repeated. Default: a new one. */
@@ -195,7 +192,7 @@ export class Client {
    * If it rejects with `UnavailableError`, the slot may be borrowed: repeat the call with `key` of
    * the error.
    */
-  borrow(user: string, options?: BorrowOptions): Promise<Borrow>;
+  borrow(user: string, options: BorrowOptions): Promise<Borrow>;
 
   /** Releases a user's slots by name, and returns a borrow. Fulfils if there are none. */
   release(user: string): Promise<void>;

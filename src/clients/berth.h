@@ -69,7 +69,7 @@ typedef struct {
   long long license_id; char registered_at[32], expires_at[32]; int is_held, is_borrowed;
 } berth_slot_information;
 typedef struct {
-  const char *until, *key; /* RFC 3339, NULL: as long as allowed; idempotency key, NULL: is made */
+  const char *until, *key; /* RFC 3339, must be given; idempotency key, NULL: is made */
   long long license_id;
 } berth_borrow_options;
 typedef struct {
@@ -106,6 +106,7 @@ int berth_feature_acquire(berth_slot *, const char *code, berth_loss_callback *,
                           berth_feature **, berth_error *);
 int berth_feature_is_held(const berth_feature *);
 int berth_feature_release(berth_feature *, berth_error *); /* as berth_slot_release */
+/* Takes a slot until a date, without renewals. */
 int berth_borrow(berth_client *, const char *user, const berth_borrow_options *, berth_borrowed *,
                  berth_error *);
 void berth_borrow_free(berth_borrowed *);
@@ -954,7 +955,8 @@ int berth_borrow(berth_client *c, const char *user, const berth_borrow_options *
     berth_borrowed *borrow, berth_error *e) {
   o = o ? o : &(berth_borrow_options){0}; char id[24], key[65], path[840];
   b_hold claim = {.client = c, .claim = B_BORROW};
-  const char *problem = o->until && !*o->until ? "until is empty" : b_choose_key(o->key, key);
+  const char *problem = b_choose_key(o->key, key);
+  if (!o->until || !*o->until) problem = "until: give the end of the borrow";
   if (!b_copy(B_AT(claim.user), user) || !*claim.user) problem = "user is empty or too long";
   if (c && !c->nonce[0]) problem = "define BERTH_WITH_OPENSSL or give the option nonce";
   *borrow = (berth_borrowed){.lease = NULL};

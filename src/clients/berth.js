@@ -1633,7 +1633,6 @@ class Engine {
   async borrow(user, { until, licenseId, key }) {
     const nonce = await this.getNonce();
     const borrowKey = key ?? makeKey();
-    const borrowedUntil = until === null ? {} : { borrowed_until: until };
     const described = this.#describeUser({ user, wantedLicense: licenseId, userInfo: "" });
     return await this.#runQuietly(user, async (holds) => {
       // Until a reply says otherwise: a release would return a borrow whose reply was lost.
@@ -1641,7 +1640,7 @@ class Engine {
       setDoubt(true);
       const { value } = await this.call({
         path: "/api/v4/borrow",
-        body: { ...described, ...borrowedUntil },
+        body: { ...described, borrowed_until: until },
         headers: { "x-nonce": nonce, "idempotency-key": borrowKey },
         read: readBorrow,
         key: borrowKey,
@@ -1812,7 +1811,7 @@ function isPlainObject(value) {
 /** Options without undefined members. One that a call does not know is an error of the program. */
 function readOptions(options, defaults) {
   requireArgument(isPlainObject(options), "the options must be an object such as { name: value }");
-  const unknown = Object.keys(options).find((name) => !(name in defaults));
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(defaults, name));
   requireArgument(unknown === undefined, `unknown option: ${unknown}`);
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return { ...defaults, ...Object.fromEntries(entries) };
@@ -1873,9 +1872,9 @@ export class Client {
     checkCommon(known);
     const { until } = known;
     const isDate = until instanceof Date && !Number.isNaN(until.getTime());
-    // Only the server knows which times it accepts.
-    const isValid = until === null || isDate || isText(until);
-    requireArgument(isValid, "until: give a Date, or a time such as 2026-11-23T18:00:00+01:00");
+    // Only the server knows which times it accepts. Without one it would take the longest borrow.
+    const form = "as a Date, or a time such as 2026-11-23T18:00:00+01:00";
+    requireArgument(isDate || isText(until), `until: give the end of the borrow, ${form}`);
     known.until = isDate ? until.toISOString() : until;
     return await this.#engine.run(() => this.#engine.borrow(user, known));
   }

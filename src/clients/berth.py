@@ -1201,14 +1201,14 @@ class Client:
     def borrow(
         self,
         user: str,
-        until: Union[datetime.datetime, str, None] = None,
+        until: Union[datetime.datetime, str],
         *,
         license_id: Optional[int] = None,
         key: Optional[str] = None,
     ) -> Borrow:
         """Takes or keeps a slot for user until a date, for use without the server.
 
-        until: a datetime with time zone or RFC 3339 text; None: the longest allowed. key: the
+        until: a datetime with time zone or RFC 3339 text. key: the
         idempotency key of an earlier call that raised UnavailableError. Keep `lease` and `license`
         of the outcome, and check them with `verify` at each start.
         """
@@ -1219,8 +1219,8 @@ class Client:
             if until.utcoffset() is None:
                 raise _invalid("until must have a time zone")
             until = until.isoformat()
-        if until is not None and (not isinstance(until, str) or until == ""):
-            raise _invalid("until must be a datetime or a text, or None for the longest borrow")
+        if not isinstance(until, str) or until == "":
+            raise _invalid("until: give the end of the borrow, as a datetime or a text")
         body = self._body(
             user=user, os_hostname=self._hostname, license_id=license_id, borrowed_until=until
         )

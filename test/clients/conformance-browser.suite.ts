@@ -153,7 +153,9 @@ describe("in a page of the server", () => {
   });
 
   test("a borrowed slot is checked offline, also after the page is loaded again", async () => {
-    const borrow = (await run(`client.borrow("ada")`)) as { lease: string; license: string };
+    const borrow = (await run(
+      `client.borrow("ada", { until: new Date(Date.now() + 3_600_000) })`,
+    )) as { lease: string; license: string };
     const check = () =>
       run(`client.verify(${JSON.stringify(borrow.lease)}, ${JSON.stringify(borrow.license)})`);
     const { error, ...checked } = (await check()) as Record<string, unknown>;
@@ -168,7 +170,9 @@ describe("in a page of the server", () => {
   });
 
   test("a lease of another device is refused", async () => {
-    const borrow = (await run(`client.borrow("ada")`)) as { lease: string; license: string };
+    const borrow = (await run(
+      `client.borrow("ada", { until: new Date(Date.now() + 3_600_000) })`,
+    )) as { lease: string; license: string };
     await page.evaluate("localStorage.clear()");
     await openWithClient();
     const { lease, license } = borrow;

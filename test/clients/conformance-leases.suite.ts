@@ -20,6 +20,7 @@ import {
   verify,
   verifyWithExample,
 } from "./conformance/lease-scenarios.ts";
+import { hoursFromNow } from "./conformance/world.ts";
 
 const MUTATIONS = chooseSize(400, 20_000);
 
@@ -170,7 +171,8 @@ async function borrow(driver: Driver, user: string, license_id = signedId) {
   const nonce = "device-0123456789";
   const options = { urls: [demoUrl], product: "DEMO", nonce, vendor_keys: [vendorKey] };
   await driver.request("client", { client: name, ...options });
-  const borrowed = await driver.request("borrow", { client: name, user, license_id });
+  const fields = { client: name, user, license_id, until: hoursFromNow(1) };
+  const borrowed = await driver.request("borrow", fields);
   await driver.request("release_user", { client: name, user });
   return { borrowed, name };
 }

@@ -88,7 +88,7 @@ const expectedCalls = (licenseId: number): Readonly<Record<string, object>> => (
     license_id: licenseId,
     borrowed_until: borrowedUntil,
     is_borrowed: true,
-    max_borrow_time: 8_760,
+    max_borrow_time: 720,
     has_lease: true,
   },
   addConsumption: {
@@ -113,7 +113,7 @@ const expectedCalls = (licenseId: number): Readonly<Record<string, object>> => (
     feature_types: ["activation", "consumption"],
   },
   refusal: { status: 400, code: "invalid_license_feature_code" },
-  getLicense: { id: licenseId, max_borrow_time: 8_760 },
+  getLicense: { id: licenseId, max_borrow_time: 720 },
   unregister: { text: "user_unregistered" },
 });
 

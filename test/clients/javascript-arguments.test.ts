@@ -60,6 +60,31 @@ describe("the client for JavaScript", () => {
     },
   );
 
+  test.each([
+    ["missing", {}],
+    ["null", { until: null }],
+    ["undefined", { until: undefined }],
+    ["empty", { until: "" }],
+  ])("asks for the end of a borrow if it is %s", async (_name, options) => {
+    const called = makeClient()["borrow"]?.("ada", options);
+    const error = (await called?.catch((reason: unknown) => reason)) as Error;
+    expect(error).toMatchObject({ name: "InvalidArgumentError", code: "invalid_argument" });
+    expect(error.message).toStartWith("until: give the end of the borrow");
+  });
+
+  test.each(["untill", "borrowed_until", "constructor", "toString"])(
+    "refuses the unknown option %s",
+    async (name) => {
+      const options = { until: new Date(), [name]: "2026-11-23T18:00:00Z" };
+      for (const call of ["borrow", "acquire"]) {
+        const called = makeClient()[call]?.("ada", call === "borrow" ? options : { [name]: 1 });
+        const error = (await called?.catch((reason: unknown) => reason)) as Error;
+        expect(error).toMatchObject({ name: "InvalidArgumentError" });
+        expect(error.message).toBe(`unknown option: ${name}`);
+      }
+    },
+  );
+
   test("refuses a Date that is no time, before any call", async () => {
     const until = new Date("nonsense");
     const called = makeClient()["borrow"]?.("ada", { until });

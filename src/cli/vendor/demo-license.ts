@@ -11,7 +11,7 @@ export const demoTerms: Partial<TermsDocument> = {
   trial: true,
   slots: 5,
   timeout_minutes: 15,
-  borrow_hours: 8_760,
+  borrow_hours: 720,
   consumption: { max: 100, overages: 10, negative: false, period: null },
   features: [
     {

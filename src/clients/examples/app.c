@@ -34,8 +34,12 @@ static int read_trip(berth_client *client, berth_lease *trip, berth_error *error
 
 /* The borrow outlives this process: what proves it is saved beside the application. */
 static int begin_trip(berth_client *client, const char *user, berth_error *error) {
-  berth_borrowed borrow; /* as long as the license allows; the option `until` makes it shorter */
-  int kind = berth_borrow(client, user, NULL, &borrow, error);
+  time_t end = time(NULL) + 7 * 24 * 3600; /* a week; a real application asks the user */
+  char until[32];
+  berth_borrow_options options = {.until = until};
+  berth_borrowed borrow;
+  strftime(until, sizeof until, "%Y-%m-%dT%H:%M:%SZ", gmtime(&end));
+  int kind = berth_borrow(client, user, &options, &borrow, error);
   if (kind != BERTH_OK) return kind;
   save(LEASE_FILE, borrow.lease);
   save(LICENSE_FILE, borrow.license);

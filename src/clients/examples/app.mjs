@@ -31,8 +31,9 @@ async function readTrip(client) {
 
 /** The borrow outlives this process: what proves it is saved beside the application. */
 async function beginTrip(client, user) {
-  // As long as the license allows; the option `until` makes it shorter.
-  const { borrowedUntil, lease, license } = await client.borrow(user);
+  // A week. A real application asks the user.
+  const until = new Date(Date.now() + 7 * 86_400_000);
+  const { borrowedUntil, lease, license } = await client.borrow(user, { until });
   writeFileSync(LEASE_FILE, lease);
   writeFileSync(LICENSE_FILE, license);
   console.log(`borrowed until ${borrowedUntil}`);

@@ -9,6 +9,7 @@ vendor's public key, 43 characters; `berth demo` prints it. A real application h
 sources.
 """
 
+import datetime
 import os
 import sys
 
@@ -33,8 +34,9 @@ def read_trip(client):
 
 def begin_trip(client, user):
     """The borrow outlives this process: what proves it is saved beside the application."""
-    # As long as the license allows; `until` makes it shorter.
-    borrow = client.borrow(user)
+    # A week. A real application asks the user.
+    until = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=7)
+    borrow = client.borrow(user, until)
     with open(LEASE_FILE, "w") as lease, open(LICENSE_FILE, "w") as license_file:
         lease.write(borrow.lease)
         license_file.write(borrow.license)

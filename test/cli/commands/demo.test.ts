@@ -102,7 +102,7 @@ test("berth demo installs a license with the documented terms", async () => {
     product_details: { short_code: "DEMO" },
     floating_users: 5,
     floating_timeout: 15,
-    max_borrow_time: 8_760,
+    max_borrow_time: 720,
     max_consumptions: 100,
     max_overages: 10,
     product_features: [

@@ -128,8 +128,12 @@ export const argumentScenarios: readonly Scenario[] = [
       const client = await world.connect(proxy.url, { nonce: "device-0123456789" });
       expect(await client.acquireError("")).toMatchObject(INVALID);
       expect(await client.borrowError("")).toMatchObject(INVALID);
-      // The server takes an empty end for the longest borrow that is allowed.
+      // The server takes a missing or an empty end for the longest borrow that is allowed.
       expect(await client.borrowError("ada", { until: "" })).toMatchObject(INVALID);
+      const withoutEnd = { client: client.name, user: "ada" };
+      const error = await client.driver.requestError("borrow", withoutEnd);
+      expect(error).toMatchObject(INVALID);
+      expect(error.message).toContain("until: give the end of the borrow");
       for (const options of INVALID_WAITS) {
         expect(await client.acquireError("ada", options)).toMatchObject(INVALID);
       }

@@ -4,14 +4,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { sha256 } from "../../../src/platform/crypto/hash.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { VENDOR_PUBLIC_KEY } from "./site.ts";
-import type { Scenario } from "./world.ts";
+import { hoursFromNow, type Scenario } from "./world.ts";
 
-const HOUR = 3_600_000;
 const NONCE = "5b1e9d6f0c2a4873";
-
-/** A time after so many hours, in whole seconds. */
-const hoursFromNow = (hours: number): string =>
-  `${new Date(Date.now() + hours * HOUR).toISOString().slice(0, 19)}Z`;
 
 const DEVICE = { nonce: NONCE, vendor_keys: [VENDOR_PUBLIC_KEY] };
 

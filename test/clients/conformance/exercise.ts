@@ -4,6 +4,7 @@ import { expect } from "bun:test";
 import type { Driver } from "./driver.ts";
 import { judge, LEASE_CASES, verify } from "./lease-scenarios.ts";
 import { VENDOR_PUBLIC_KEY, type ProductOnServer } from "./site.ts";
+import { hoursFromNow } from "./world.ts";
 
 const NONCE = "device-0123456789";
 
@@ -72,7 +73,11 @@ async function borrow(
   server: ProductOnServer,
   hasLeaseCheck: boolean,
 ): Promise<void> {
-  const { lease, license } = await driver.request("borrow", { client, user: "ada" });
+  const { lease, license } = await driver.request("borrow", {
+    client,
+    user: "ada",
+    until: hoursFromNow(1),
+  });
   const fields = { client, lease, license };
   if (hasLeaseCheck) expect((await driver.request("verify", fields)).user).toBe("ada");
   else expect((await driver.requestError("verify", fields)).code).toBe("verify_unavailable");

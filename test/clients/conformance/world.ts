@@ -101,14 +101,23 @@ export class World {
 
 let lastName = 0;
 
+const HOUR = 3_600_000;
+
+/** A time after so many hours, in whole seconds. */
+export const hoursFromNow = (hours: number): string =>
+  `${new Date(Date.now() + hours * HOUR).toISOString().slice(0, 19)}Z`;
+
 /** A client in a driver, and a slot in it, with the operations of the public interface. */
 export class TestClient {
   readonly driver: Driver;
   readonly name: string;
+  /** A call that is repeated with its key must have the same end. */
+  readonly #usualBorrow: { readonly client: string; readonly until: string };
 
   constructor(driver: Driver, name: string) {
     this.driver = driver;
     this.name = name;
+    this.#usualBorrow = { client: name, until: hoursFromNow(1) };
   }
 
   async acquire(user: string, options: AcquireOptions = {}): Promise<TestSlot> {
@@ -139,12 +148,13 @@ export class TestClient {
     return this.driver.requestError("consume", { client: this.name, ...options });
   }
 
+  /** Until in an hour, unless the options say otherwise. */
   borrow(user: string, options: BorrowOptions = {}): Promise<BorrowReply> {
-    return this.driver.request("borrow", { client: this.name, user, ...options });
+    return this.driver.request("borrow", { ...this.#usualBorrow, user, ...options });
   }
 
   borrowError(user: string, options: BorrowOptions = {}): Promise<ErrorReply> {
-    return this.driver.requestError("borrow", { client: this.name, user, ...options });
+    return this.driver.requestError("borrow", { ...this.#usualBorrow, user, ...options });
   }
 
   async releaseUser(user: string): Promise<void> {

@@ -8,7 +8,7 @@ import re
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional, cast
 
 SOURCES = pathlib.Path(__file__).resolve().parents[4] / "src" / "clients"
 sys.path.insert(0, os.environ.get("BERTH_CLIENT_SOURCES", str(SOURCES)))
@@ -102,8 +102,8 @@ def release_user(fields: Fields) -> Fields:
 
 
 def borrow(fields: Fields) -> Fields:
-    options = pick(fields, "until", "license_id", "key")
-    return dict(vars(clients[fields["client"]].borrow(fields["user"], **options)))
+    client, options = clients[fields["client"]], pick(fields, "license_id", "key")
+    return dict(vars(client.borrow(fields["user"], cast(str, fields.get("until")), **options)))
 
 
 def consume(fields: Fields) -> Fields:
