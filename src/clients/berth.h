@@ -488,7 +488,8 @@ static const b_fault b_faults[] = {
   {CURLE_SSL_CONNECT_ERROR, "", "cannot be used by TLS", "check its TLS settings", 1},
   {CURLE_SSL_CIPHER, "", "cannot be used by TLS", "check its TLS settings", 1},
   {CURLE_SSL_ISSUER_ERROR, "", "cannot be used by TLS", "check its TLS settings", 1},
-  {CURLE_UNSUPPORTED_PROTOCOL, "", "cannot be used", "build libcurl with TLS", 1}};
+  {CURLE_UNSUPPORTED_PROTOCOL, "\"https\" not|https not", "cannot be used",
+    "build libcurl with TLS", 1}};
 static int b_has_word(const char *text, const char *words) {
   while (*words) {
     char word[32];
