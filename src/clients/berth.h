@@ -367,7 +367,8 @@ static char *b_text(const char *value) {
 static int b_read(const char *json, const b_field *field) {
   int is_good = 1; for (; is_good && field->path; field++) {
     const char *value = b_find(json, field->path); char type = field->type | 0x20;
-    double number, low = type == 'i' ? -0x1p53 : type == 'm' ? 0 : -1;
+    /* A slot is renewed three times in its time-out: less than a second would be a flood. */
+    double number, low = type == 'i' ? -0x1p53 : type == 'm' ? 0.99 / 60 : -1;
     double high = type == 'm' ? 1e7 : type == 'h' ? 1e9 + 1 : 0x1p53;
     if ((!value || *value == 'n') && type != field->type) continue;
     if (!value) return 0;

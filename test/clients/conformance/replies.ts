@@ -168,12 +168,11 @@ export const replyScenarios: readonly Scenario[] = [
     async run(world) {
       const proxy = await world.openProxy();
       const client = await world.connectForOneRound(proxy.url, { timeout: 5 });
-      const wrong = [...WRONG_REGISTER, ...(world.client === "c" ? [] : SHORT_REGISTER)];
       const believed = await findBelieved(client, acquireError, [
         ...asFaults(proxy, "register", faultsOfBytes()),
         ...asFaults(proxy, "register", faultsOfBodies()),
         ...asFaults(proxy, "register", FOREIGN),
-        ...wrongFields(proxy, "register", wrong),
+        ...wrongFields(proxy, "register", [...WRONG_REGISTER, ...SHORT_REGISTER]),
       ]);
       expect(believed).toEqual([]);
       expect(client.driver.stderr).toBe("");
