@@ -154,7 +154,6 @@ export const argumentScenarios: readonly Scenario[] = [
   },
   {
     title: "accepts spaces around addresses, and uses each address once",
-    clients: ["python", "c"],
     async run(world) {
       const [first, second] = [await world.openProxy(), await world.openProxy()];
       for (const proxy of [first, second]) proxy.fail("*", { kind: "cut before" });

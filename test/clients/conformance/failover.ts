@@ -45,7 +45,6 @@ export const failoverScenarios: readonly Scenario[] = [
   }),
   {
     title: "takes several addresses as one text, with commas and spaces between them",
-    clients: ["python", "node", "bun"],
     async run(world) {
       const driver = world.startDriver();
       const { product } = world;

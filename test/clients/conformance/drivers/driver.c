@@ -160,11 +160,12 @@ static long long number_of(const char *json, const char *field, long long fallba
   return (long long)real_of(json, field, (double)fallback);
 }
 
-/* The texts of a list, separated by commas; to be freed. */
+/* The texts of a list, separated by commas, or a text as it is; to be freed. */
 static char *list_of(const char *json, const char *field) {
   b_buffer b = {0};
   const char *p = b_find(json, field);
   int is_first = 1;
+  if (p && *p == '"') return b_text(p);
   append(&b, "");
   for (p = p ? b_space(p + 1) : "]"; *p == '"'; is_first = 0) {
     char *text = b_text(p);
