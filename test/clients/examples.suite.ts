@@ -107,7 +107,7 @@ describe.each(LANGUAGES)("the examples for %s", (language) => {
     const before = await demo.readCounts();
     const { code, stdout, stderr } = await run("ada");
     expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toMatch(/^license \d+ until 20/);
+    expect(stdout).toMatch(/^waiting for a slot, .*\nlicense \d+ until 20/);
     expect(stdout).toContain("rendering\n");
     expect(stdout).toContain(`${before.pages + 3} of 100 pages are counted\n`);
     expect(stdout).toContain(`${before.exports + 1} of 50 exports are counted\n`);

@@ -61,14 +61,24 @@ static void report_loss(void *output, const char *user, const berth_error *error
   fprintf(output, "%s\n", error->message);
 }
 
+static void show_place(void *data, int position, int length) {
+  (void)data;
+  printf("waiting: place %d of %d\n", position, length);
+  fflush(stdout);
+}
+
 /* Heartbeats keep the slot in the background. At the end, berth_client_free releases it. */
 static int work(berth_client *client, const char *user, berth_error *error) {
-  berth_acquire_options waiting = {.wait = 60, .on_loss = report_loss, .loss_data = stderr};
+  berth_acquire_options waiting = {
+      .wait = 60, .on_wait = show_place, .on_loss = report_loss, .loss_data = stderr};
   berth_slot_information info;
   berth_consumption count;
   berth_feature *feature;
   berth_slot *slot;
-  int kind = berth_acquire(client, user, &waiting, &slot, error);
+  int kind;
+  puts("waiting for a slot, for at most 60 seconds");
+  fflush(stdout);
+  kind = berth_acquire(client, user, &waiting, &slot, error);
   if (kind == BERTH_OK) kind = berth_feature_acquire(slot, "RENDER", NULL, NULL, &feature, error);
   if (kind != BERTH_OK) return kind;
   berth_slot_info(slot, &info);

@@ -49,6 +49,7 @@ async function endTrip(client, user) {
 
 /** Heartbeats keep the slot in the background. */
 async function work(client, user) {
+  console.log("waiting for a slot, for at most 60 seconds");
   const slot = await client.acquire(user, {
     wait: 60,
     onWait: (position, length) => console.log(`waiting: place ${position} of ${length}`),
@@ -87,7 +88,7 @@ async function main([servers, user, vendorKey, command]) {
   }
   let client;
   try {
-    client = new Client(servers.split(","), PRODUCT, { vendorKeys: [vendorKey] });
+    client = new Client(servers, PRODUCT, { vendorKeys: [vendorKey] });
     return await run(client, user, command);
   } catch (error) {
     if (!(error instanceof BerthError)) throw error;

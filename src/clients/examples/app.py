@@ -58,6 +58,7 @@ def report_loss(slot, error):
 
 def work(client, user):
     """Heartbeats keep the slot in the background; the end of each `with` releases what it took."""
+    print("waiting for a slot, for at most 60 seconds")
     show_place = lambda position, length: print(f"waiting: place {position} of {length}")
     with client.acquire(user, wait=60, on_wait=show_place, on_loss=report_loss) as slot:
         print(f"license {slot.license_id} until {slot.expires_at}")
@@ -73,7 +74,7 @@ def work(client, user):
 
 def main(servers, user, vendor_key, command="work"):
     try:
-        with berth.Client(servers.split(","), PRODUCT, vendor_keys=[vendor_key]) as client:
+        with berth.Client(servers, PRODUCT, vendor_keys=[vendor_key]) as client:
             if command == "trip":
                 begin_trip(client, user)
             elif command == "back":
