@@ -162,8 +162,9 @@ function readSleepClock() {
   return sleepClock();
 }
 
+const readUptime = () => 1000 * builtins.os.uptime();
+
 function findUptime() {
-  const readUptime = () => 1000 * builtins.os.uptime();
   try {
     return readUptime() > 0 ? readUptime : null;
   } catch {
@@ -516,13 +517,15 @@ function findNetworkFailure(error, wasSent) {
 const formatSeconds = (milliseconds) => `${Math.max(Math.round(milliseconds / 100), 1) / 10} s`;
 const joinParts = (...parts) => parts.filter((part) => part).join("; ");
 
+/** Whether a server said why it did not do the call. */
+const hasReply = ([, { code }]) => code !== null;
+
 /**
  * The error of a call without a final answer, from the last failure of each server. `wasSent`: in
  * any of the attempts.
  */
 function makeUnavailable(failures, { lastReply, elapsed, key, wasSent }) {
   // First what a server said, then why others said nothing.
-  const hasReply = ([, { code }]) => code !== null;
   const all = [...failures];
   const sorted = [...all.filter(hasReply), ...all.filter((each) => !hasReply(each))];
   const reasons = sorted.map(([{ url }, { message }]) => `${url} ${cleanText(message)}`);
