@@ -1,6 +1,6 @@
 // How long `berth run` waits for servers that do not answer. No time passes here: the test decides
 // which call times out.
-import { afterEach, describe, expect, spyOn, test } from "bun:test";
+import { afterAll, afterEach, describe, expect, spyOn, test } from "bun:test";
 import { LicenseClient } from "../../../src/cli/run/license-client.ts";
 import { runOptions } from "../../../src/cli/run/run-options.ts";
 import { scriptedServer } from "../../support/run-wrapper.ts";
@@ -8,6 +8,7 @@ import { granted, type ScriptedServer } from "../../support/scripted-server.ts";
 
 const timeout = spyOn(AbortSignal, "timeout");
 afterEach(() => timeout.mockReset());
+afterAll(() => timeout.mockRestore());
 
 const SECOND = 1_000;
 const NEVER = new AbortController().signal;
