@@ -76,9 +76,9 @@ function explainLimits(
   const { product, feature, eachUser, eachHost } = pool.rules;
   const { person, host, limitGroups } = pool.sharesOf(facts);
   const hold = feature === null ? findHold(state, product, facts.user) : null;
-  const own = sharesOfHold(pool, state, hold?.number ?? null);
-  const personUse = person === null ? 0 : countOthers(use.byPerson(person), own.person === person);
-  const hostUse = host === null ? 0 : countOthers(use.byHost(host), own.host === host);
+  const held = sharesOfHold(pool, state, hold?.number ?? null);
+  const personUse = person === null ? 0 : countOthers(use.byPerson(person), held.person === person);
+  const hostUse = host === null ? 0 : countOthers(use.byHost(host), held.host === host);
   return [
     ...(eachUser === null || person === null
       ? []
@@ -90,14 +90,14 @@ function explainLimits(
         : [explainLimit("limit.each_host", `host ${host}`, hostUse, eachHost)]),
     ...limitGroups.map((limit) => {
       const { group } = limit;
-      const isOwn = own.limitGroups.some((ownLimit) => ownLimit.group === group);
-      const groupUse = countOthers(use.byGroup(group), isOwn);
+      const isHeld = held.limitGroups.some((limitOfHold) => limitOfHold.group === group);
+      const groupUse = countOthers(use.byGroup(group), isHeld);
       return explainLimit("limit.groups", `group ${group}`, groupUse, limit);
     }),
   ];
 }
 
-const countOthers = (count: number, isOwn: boolean): number => count - (isOwn ? 1 : 0);
+const countOthers = (count: number, isHeld: boolean): number => count - (isHeld ? 1 : 0);
 
 const explainLimit = (
   rule: string,
