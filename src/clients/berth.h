@@ -1314,8 +1314,9 @@ int berth_client_new(const berth_options *o, berth_client **client, berth_error 
         is_file ? "the file %s cannot be read" : "%s", problem); }
   for (int i = 0; i < c->server_count && c->login[0] && !o->allow_plain_password; i++) {
     if (!b_is_unencrypted(c->servers[i].url)) continue;
-    b_fail(e, BERTH_INVALID_ARGUMENT, "invalid_argument", "login: the password would be sent without "
-        "encryption to %s; use its https:// address, or the option allow_plain_password",
+    b_fail(e, BERTH_INVALID_ARGUMENT, "invalid_argument",
+        "login: the password would be sent without encryption to %s; "
+        "use its https:// address, or the option allow_plain_password",
         c->servers[i].url);
     free(c);
     *client = NULL;

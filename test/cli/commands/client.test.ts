@@ -93,8 +93,4 @@ describe("the client files", () => {
   test.each(paths)("%s ends with one line break", (path) => {
     expect(readClientFile(path).toString()).toMatch(/[^\n]\n$/);
   });
-
-  test("berth.h has fewer than 1,000 lines", () => {
-    expect(readClientFile("berth.h").toString().split("\n").length - 1).toBeLessThan(1_000);
-  });
 });
