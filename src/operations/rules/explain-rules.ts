@@ -76,9 +76,10 @@ function explainLimits(
   const { product, feature, eachUser, eachHost } = pool.rules;
   const { person, host, limitGroups } = pool.sharesOf(facts);
   const hold = feature === null ? findHold(state, product, facts.user) : null;
-  const held = sharesOfHold(pool, state, hold?.number ?? null);
-  const personUse = person === null ? 0 : countOthers(use.byPerson(person), held.person === person);
-  const hostUse = host === null ? 0 : countOthers(use.byHost(host), held.host === host);
+  const holdShares = sharesOfHold(pool, state, hold?.number ?? null);
+  const personUse =
+    person === null ? 0 : countOthers(use.byPerson(person), holdShares.person === person);
+  const hostUse = host === null ? 0 : countOthers(use.byHost(host), holdShares.host === host);
   return [
     ...(eachUser === null || person === null
       ? []
@@ -90,14 +91,14 @@ function explainLimits(
         : [explainLimit("limit.each_host", `host ${host}`, hostUse, eachHost)]),
     ...limitGroups.map((limit) => {
       const { group } = limit;
-      const isHeld = held.limitGroups.some((limitOfHold) => limitOfHold.group === group);
-      const groupUse = countOthers(use.byGroup(group), isHeld);
+      const isOfHold = holdShares.limitGroups.some((limitOfHold) => limitOfHold.group === group);
+      const groupUse = countOthers(use.byGroup(group), isOfHold);
       return explainLimit("limit.groups", `group ${group}`, groupUse, limit);
     }),
   ];
 }
 
-const countOthers = (count: number, isHeld: boolean): number => count - (isHeld ? 1 : 0);
+const countOthers = (count: number, isOfHold: boolean): number => count - (isOfHold ? 1 : 0);
 
 const explainLimit = (
   rule: string,
