@@ -29,7 +29,7 @@ function parseServer(text: string): Result<string, InvalidValue> {
   }
   if (search !== "" || hash !== "") return err({ problem: "must not contain a query", hint });
   if (pathname.includes("/api/v4")) return err({ problem: "must not contain /api/v4", hint });
-  return ok(`${origin}${pathname.replace(/\/+$/, "")}`);
+  return ok(`${origin}${pathname.replace(/(?<!\/)\/+$/, "")}`);
 }
 
 export const runOptions = {
