@@ -4,12 +4,19 @@ import { join } from "node:path";
 import type { QueueReply } from "../../src/http/reply/queue.ts";
 import { startBinary, type ServerProcess } from "../support/binary.ts";
 import { runBerth, runJsonOrThrow, runOrThrow } from "../support/run-berth.ts";
+import { sendRaw } from "../support/raw-request.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
+import { chooseSize } from "../support/suite-harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 type Place = QueueReply["products"][number]["places"][number];
 
-const FLAGS = ["--listen", "127.0.0.1:0", "--audit-budget", "0"];
+const LIMITS = ["--audit-budget", "0", "--max-places-per-caller", "100000"];
+const FLAGS = ["--listen", "127.0.0.1:0", ...LIMITS];
+const WAITING = chooseSize(200, 10_000);
+/** Longer than a place is kept without contact. */
+const HOLD_SECONDS = 5;
+const STANDSTILL = chooseSize(HOLD_SECONDS + 1, 70);
 
 interface WaitingSite {
   readonly folder: string;
@@ -52,6 +59,18 @@ const register = (server: ServerProcess, user: string, wait?: number, signal?: A
     ...(signal && { signal }),
   });
 
+async function applyQueueRule(folder: string, rule: string): Promise<void> {
+  const file = join(tempFolder(), "rules.toml");
+  writeFileSync(file, `[[rule]]\nproduct = "cad"\nqueue = { ${rule} }\n`);
+  await runOrThrow(["rules", "apply", file, "--data", folder]);
+}
+
+const waitingRequest = (user: string): string => {
+  const body = JSON.stringify({ product: "cad", user });
+  const head = `Content-Type: application/json\r\nContent-Length: ${body.length}`;
+  return `POST /api/v4/register HTTP/1.1\r\nHost: localhost\r\nPrefer: wait=100\r\n${head}\r\n\r\n${body}`;
+};
+
 const unregister = (server: ServerProcess, user: string) => send(server, "unregister", user);
 
 async function readPlaces(server: ServerProcess): Promise<Place[]> {
@@ -61,7 +80,8 @@ async function readPlaces(server: ServerProcess): Promise<Place[]> {
 }
 
 async function waitUntilQueued(server: ServerProcess, matches: (places: Place[]) => boolean) {
-  while (!matches(await readPlaces(server))) await Bun.sleep(5);
+  // A long list takes the server as long as many requests.
+  while (!matches(await readPlaces(server))) await Bun.sleep(WAITING / 10);
 }
 
 describe("a server with waiting users", () => {
@@ -88,22 +108,50 @@ describe("a server with waiting users", () => {
     expect(await second.stop()).toBe(0);
   });
 
-  test("answers all waiting requests on SIGTERM, and keeps their places", async () => {
+  test(`answers ${WAITING} waiting requests on SIGTERM, and keeps their places`, async () => {
     const { folder, server } = await startFullSite();
-    const users = Array.from({ length: 50 }, (_, index) => `user-${index}`);
-    const replies = users.map((user) => register(server, user, 100));
+    await applyQueueRule(folder, `max_waiting = ${WAITING}`);
+    const port = Number(new URL(server.url).port);
+    const users = Array.from({ length: WAITING }, (_, index) => `user-${index}`);
+    // Without a limit of connections, which `fetch` has.
+    const replies = users.map((user) => sendRaw(port, waitingRequest(user)));
     await waitUntilQueued(server, (places) => places.length === users.length);
     expect(await server.stop()).toBe(0);
-    for (const reply of replies) {
-      const response = await reply;
-      const { code, queue } = (await response.json()) as { code: string; queue: object };
-      expect([response.status, code]).toEqual([400, "floating_not_available"]);
-      expect(response.headers.get("retry-after")).toBe("15");
-      expect(queue).toMatchObject({ length: 50, eta: null });
+    for (const reply of await Promise.all(replies)) {
+      const [head = "", body = ""] = reply.split("\r\n\r\n");
+      expect(head).toStartWith("HTTP/1.1 400 ");
+      expect(head.toLowerCase()).toContain("\r\nretry-after: 15\r\n");
+      const queue = expect.objectContaining({ length: WAITING, eta: null });
+      expect(JSON.parse(body)).toMatchObject({ code: "floating_not_available", queue });
     }
     const second = await serve(folder);
     expect((await readPlaces(second)).map(({ user }) => user).toSorted()).toEqual(users.toSorted());
     expect(await second.stop()).toBe(0);
+  });
+
+  test("serves its queue in order after it stood still for longer than a place is kept", async () => {
+    const { folder, server } = await startFullSite();
+    await applyQueueRule(folder, `hold_seconds = ${HOLD_SECONDS}`);
+    const users = ["ada", "bob", "cyd"];
+    const granted: string[] = [];
+    const waiting: Promise<void>[] = [];
+    for (const user of users) {
+      const request = register(server, user, 300).then(async ({ status }) => {
+        granted.push(`${user} ${status}`);
+        expect((await unregister(server, user)).status).toBe(200);
+      });
+      waiting.push(request);
+      await waitUntilQueued(server, (places) => places.length === waiting.length);
+    }
+    server.signal("SIGSTOP");
+    const released = unregister(server, "zoe");
+    await Bun.sleep(STANDSTILL * 1_000);
+    server.signal("SIGCONT");
+    expect((await released).status).toBe(200);
+    await Promise.all(waiting);
+    expect(granted).toEqual(["ada 200", "bob 200", "cyd 200"]);
+    expect(await readPlaces(server)).toEqual([]);
+    expect(await server.stop()).toBe(0);
   });
 
   test("notices that a waiting client disconnects, and grants it no slot", async () => {
