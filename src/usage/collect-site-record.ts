@@ -1,6 +1,6 @@
 import { findUndoneJumps } from "../domain/clock/clock-jumps.ts";
 import type { ClockJumped, ClockSetBack, Event } from "../domain/event.ts";
-import { earliest, type Instant } from "../domain/time.ts";
+import { earliest, latest, type Instant } from "../domain/time.ts";
 import { licensePoolKey, SessionCollector } from "./collect-sessions.ts";
 import { TermsCollector } from "./collect-terms.ts";
 import { WaitCollector } from "./collect-waits.ts";
@@ -10,6 +10,7 @@ import type {
   ClockPeriod,
   CountedConsumption,
   EndedEpisode,
+  MissingLines,
   Session,
   SharingChange,
   SiteRecord,
@@ -43,6 +44,7 @@ export class SiteRecordCollector {
   /** A license was removed that is older than the record. */
   #hasUnknownHolders = false;
   readonly #episodes: EndedEpisode[] = [];
+  readonly #missing: MissingLines[] = [];
   readonly #consumptions: Omit<CountedConsumption, "product">[] = [];
 
   /** `from`: the record begins there; null: with the first line. */
@@ -76,16 +78,24 @@ export class SiteRecordCollector {
     this.#periodFrom ??= at;
     if (auditSeq !== undefined) {
       const isGap = this.#lastAuditSeq !== null && auditSeq !== this.#lastAuditSeq + 1;
-      if (isGap) this.#markGap(this.#lastAt ?? at);
+      if (isGap) this.#markGap(this.#lastAt ?? at, at, auditSeq - 1);
       this.#lastAuditSeq = auditSeq;
     }
     for (const event of events) this.#addEvent(event, seq);
     this.#lastAt = at;
   }
 
-  #markGap(at: Instant): void {
-    this.#sessions.markGap(at, this.#clockPeriods.length);
-    this.#waits.markGap(at, this.#clockPeriods.length);
+  /** No line after the last one could be read up to this one, which is the newest. */
+  endWithout(lastLine: number, now: Instant): void {
+    if ((this.#lastAuditSeq ?? 0) < lastLine) this.#markGap(this.#lastAt ?? now, now, lastLine);
+  }
+
+  #markGap(from: Instant, to: Instant, lastLine: number): void {
+    const clockPeriod = this.#clockPeriods.length;
+    this.#sessions.markGap(from, clockPeriod);
+    this.#waits.markGap(from, clockPeriod);
+    const firstLine = (this.#lastAuditSeq ?? 0) + 1;
+    this.#missing.push({ from, to: latest(from, to), firstLine, lastLine, clockPeriod });
   }
 
   #addEvent(event: Event, seq: number): void {
@@ -209,6 +219,7 @@ export class SiteRecordCollector {
       waits: this.#waits.finish(final, clockPeriods.length),
       rulesBefore: this.#hasRulesApplied ? null : final.rules,
       sharing: [...this.#sharing],
+      missing: [...this.#missing],
     };
   }
 }

@@ -25,6 +25,7 @@ export function cutSiteRecord(
     sessions: record.sessions.filter(({ end, endPeriod }) => isWithin(end, endPeriod)),
     episodes: record.episodes.filter((e) => isWithin(e.endedAt, e.clockPeriod)),
     terms: record.terms.filter(({ to, endPeriod }) => isWithin(to, endPeriod)),
+    missing: record.missing.filter(({ to, clockPeriod }) => isWithin(to, clockPeriod)),
     sharing: record.sharing.filter(({ event, clockPeriod }) => isWithin(event.at, clockPeriod)),
     rulesBefore: findRulesAt(record, isBefore),
     waits: record.waits.filter(({ end, endPeriod }) => isWithin(end, endPeriod)),

@@ -28,6 +28,20 @@ export interface SiteRecord {
   readonly rulesBefore: RuleSet | null;
   /** Changes of rules and queues, in the order of the journal. */
   readonly sharing: readonly SharingChange[];
+  /** What the record lacks, oldest first. */
+  readonly missing: readonly MissingLines[];
+}
+
+/** Lines of the audit log that are damaged, or were declared missing. */
+export interface MissingLines {
+  /** When the last line before them and the first line after them were written. */
+  readonly from: Instant;
+  readonly to: Instant;
+  /** Their numbers in the audit log. */
+  readonly firstLine: number;
+  readonly lastLine: number;
+  /** Index into `clockPeriods`: where the line after them was written. */
+  readonly clockPeriod: number;
 }
 
 export interface ClockPeriod {

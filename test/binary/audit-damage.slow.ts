@@ -154,6 +154,11 @@ describe("a changed byte in the audit log", () => {
     const verified = await getAdminJson<VerifyReply>(site, "/verify");
     expect(verified).toMatchObject({ intact: false, finding: expect.stringContaining(file) });
     expect(await warningsOf(site)).toEqual(["audit_damaged"]);
+    // Reports go on, and say what they lack.
+    const report = await runOrThrow(folder, "report", "--last", "30d");
+    expect(report).toMatch(/^the audit log lacks lines of \d{4}-\d{2}-\d{2}: the figures of/m);
+    const html = await runOrThrow(folder, "report", "--last", "30d", "--format", "html");
+    expect(html).toContain("Incomplete: the audit log lacks lines of");
     const { storage } = await getAdminJson<StatusReply>(site, "/status");
     const warning = storage.warnings.find(({ code }) => code === "audit_damaged");
     expect(warning?.message).toContain(file);

@@ -74,6 +74,7 @@ test("a year of 20 products and 200 people takes at most 20 MB of usage files", 
         waits: [],
         rulesBefore: null,
         sharing: [],
+        missing: [],
         terms: PRODUCTS.map((product, license) => ({
           license,
           vendor: "VENDOR0000000001",

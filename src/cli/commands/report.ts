@@ -8,6 +8,7 @@ import { option, siteOptions } from "../frame/flags.ts";
 import { matchingNumber, oneOf } from "../frame/option-parsers.ts";
 import { Misuse } from "../frame/options.ts";
 import { withProgress, type Text } from "../frame/terminal.ts";
+import { describeMissing } from "../report/figures.ts";
 import { formatReportHtml } from "../report/report-html.ts";
 import { periodOptions, readPeriod } from "../report/report-period.ts";
 import { formatReport } from "../report/report-text.ts";
@@ -109,7 +110,9 @@ const reportCommand = defineCommand({
       await writeOutputText(out, formatFile(report, format, table ?? "utilisation"));
       return `the report is written to ${out}`;
     };
-    return { json: report, text };
+    // The other formats contain it.
+    const missing = format === "csv" ? describeMissing(report) : null;
+    return { json: report, text, warnings: missing === null ? [] : [missing] };
   },
 });
 

@@ -52,6 +52,31 @@ export const createZoneFormatter =
           .toString({ smallestUnit: "second", offset: "never", timeZoneName: "never" })
           .replace("T", " ");
 
+/** So many periods are named. */
+const SHOWN_MISSING = 10;
+
+/** The days whose figures are too low because the audit log lacks lines; null: none. */
+export function describeMissing({
+  missing,
+  time_zone,
+}: Pick<ReportReply, "missing" | "time_zone">): string | null {
+  if (missing.length === 0) return null;
+  const dayOf = (time: string): string =>
+    Temporal.Instant.from(time).toZonedDateTimeISO(time_zone).toPlainDate().toString();
+  const periods: { readonly from: string; to: string }[] = [];
+  for (const { from, to } of missing) {
+    const last = periods.at(-1);
+    if (last !== undefined && dayOf(from) <= last.to) last.to = dayOf(to);
+    else periods.push({ from: dayOf(from), to: dayOf(to) });
+  }
+  const texts = periods
+    .slice(0, SHOWN_MISSING)
+    .map(({ from, to }) => (from === to ? from : `${from} to ${to}`));
+  const more = periods.length - texts.length;
+  const days = [...texts, ...(more > 0 ? [`${more} more periods`] : [])].join(", ");
+  return `the audit log lacks lines of ${days}: the figures of these days are too low`;
+}
+
 export const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
 /** Which rows are missing, as a sentence; null: none. */

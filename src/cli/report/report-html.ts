@@ -2,6 +2,7 @@ import type { ReportPoolReply, ReportReply } from "../../http/reply/report.ts";
 import {
   createZoneFormatter,
   describeDenials,
+  describeMissing,
   describeOmitted,
   EPISODE_MEANING,
   formatHours,
@@ -42,6 +43,8 @@ export function formatReportHtml(report: ReportReply): string {
   const title = `Berth report ${formatTime(from)} to ${formatTime(to)}`;
   const unknown =
     knownFrom > from ? html`<p>Nothing is known before ${formatTime(knownFrom)}.</p>` : html``;
+  const missing = describeMissing(report);
+  const incomplete = missing === null ? html`` : html`<p>Incomplete: ${missing}.</p>`;
   const keys = report.anonymous
     ? html`<p>Names, hosts and addresses are replaced with random keys.</p>`
     : html``;
@@ -62,7 +65,7 @@ export function formatReportHtml(report: ReportReply): string {
       <body>
         <h1>${title}</h1>
         <p>Time zone ${timeZone}. Data as of ${formatTime(asOf)}.</p>
-        ${unknown}${keys} ${formatUtilisation(report)} ${formatDenials(report)}
+        ${unknown}${incomplete}${keys} ${formatUtilisation(report)} ${formatDenials(report)}
         ${formatPeople(report)} ${formatIdle(report)} ${formatOther(report)}
         ${
           describeOmitted(report) === null

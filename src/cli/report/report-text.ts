@@ -3,6 +3,7 @@ import { formatTable } from "../frame/terminal.ts";
 import {
   createZoneFormatter,
   describeDenials,
+  describeMissing,
   describeOmitted,
   EPISODE_MEANING,
   formatHours,
@@ -95,6 +96,8 @@ function formatHead(report: ReportReply): string {
     `data as of ${formatTime(as_of)}`,
   ];
   if (known_from > from) lines.push(`nothing is known before ${formatTime(known_from)}`);
+  const missing = describeMissing(report);
+  if (missing !== null) lines.push(missing);
   if (report.anonymous) lines.push("names, hosts and addresses are replaced with random keys");
   return lines.join("\n");
 }

@@ -12,6 +12,12 @@ export function reportReply(report: Report, isAnonymous: boolean): ReportReply {
     to: rfc3339(report.to),
     known_from: rfc3339(report.knownFrom),
     as_of: rfc3339(report.asOf),
+    missing: report.missing.map(({ from, to, firstLine, lastLine }) => ({
+      from: rfc3339(from),
+      to: rfc3339(to),
+      first_line: firstLine,
+      last_line: lastLine,
+    })),
     product: request.product,
     feature: request.feature,
     time_zone: request.timeZone,

@@ -168,6 +168,19 @@ export const ReportReply = Type.Object(
     to: time,
     known_from: Type.Unsafe<string>({ ...time, description: "Nothing is known before this time." }),
     as_of: Type.Unsafe<string>({ ...time, description: "Time of the newest data." }),
+    missing: Type.Array(
+      Type.Object({
+        from: time,
+        to: time,
+        first_line: Type.Integer(),
+        last_line: Type.Integer(),
+      }),
+      {
+        description:
+          "Lines of the audit log that are damaged or were declared missing, between the times of " +
+          "the lines around them: the figures of these days are too low. The oldest come first.",
+      },
+    ),
     product: orNull(Type.String()),
     feature: orNull(Type.String()),
     time_zone: Type.String({ description: "Of the days and the heat maps." }),

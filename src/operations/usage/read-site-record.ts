@@ -8,7 +8,7 @@ import {
   AuditLineLocator,
   type AuditLogSource,
 } from "../../store/audit/line-locator.ts";
-import { decodeForward } from "../../store/audit/read-forward.ts";
+import { decodeForward, type OnDamage } from "../../store/audit/read-forward.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { JournalLine } from "../../store/journal/journal.ts";
 import type { Store } from "../../store/store.ts";
@@ -19,14 +19,17 @@ import type { SiteRecord } from "../../usage/site-record.ts";
 
 /**
  * Reads the record of a site from its audit log, from the first line at `from` to now; null: from
- * the oldest kept line. Requests are served while it reads.
+ * the oldest kept line. Requests are served while it reads. Damaged lines are skipped, and the
+ * record says which, or they refuse the whole record.
  */
 export async function readSiteRecord(
   store: Store,
   from: Instant | null,
+  onDamage: OnDamage = "throw",
 ): Promise<Result<SiteRecord, StorageFault | AuditLogDamagedFault>> {
   try {
-    return (await tryReadSiteRecord(store, from, false)) ?? (await readAll(store, from));
+    const options = { from, onDamage };
+    return (await tryReadSiteRecord(store, options, false)) ?? (await readAll(store, options));
   } catch (error) {
     if (!(error instanceof AuditLineDamaged)) throw error;
     store.auditHealth.noteUnreadableLine(error.auditSeq);
@@ -36,8 +39,13 @@ export async function readSiteRecord(
 
 type RecordResult = Result<SiteRecord, StorageFault>;
 
-async function readAll(store: Store, from: Instant | null): Promise<RecordResult> {
-  const result = await tryReadSiteRecord(store, from, true);
+interface ReadOptions {
+  readonly from: Instant | null;
+  readonly onDamage: OnDamage;
+}
+
+async function readAll(store: Store, options: ReadOptions): Promise<RecordResult> {
+  const result = await tryReadSiteRecord(store, options, true);
   if (result === null) throw new Error("the whole audit log was read, and more is wanted");
   return result;
 }
@@ -45,7 +53,7 @@ async function readAll(store: Store, from: Instant | null): Promise<RecordResult
 /** Null: older lines are needed. */
 async function tryReadSiteRecord(
   store: Store,
-  from: Instant | null,
+  { from, onDamage }: ReadOptions,
   readsAll: boolean,
 ): Promise<RecordResult | null> {
   const end = await store.read((state, { at: now }) => ({
@@ -58,7 +66,7 @@ async function tryReadSiteRecord(
   let isFirst = true;
   /** Where the wanted part of the record begins; null: not reached. */
   let start: { readonly at: Instant; readonly clockPeriod: number } | null = null;
-  const lines = decodeForward(source, { since: readsAll ? null : from });
+  const lines = decodeForward(source, { since: readsAll ? null : from }, onDamage);
   await addLinesBetweenRequests(lines, (line) => {
     // Nothing happened between `from` and a later first line, if the line before it is kept.
     const isKnownFrom = isFirst && from !== null && from < line.at && hasLineBefore(source, line);
@@ -68,12 +76,23 @@ async function tryReadSiteRecord(
     if (from === null || start !== null || line.at < from) return;
     start = { at: from, clockPeriod: collector.clockPeriodIndex };
   });
+  collector.endWithout(source.lastSeq, final.now);
   const needsOlder = collector.needsOlderLines || collector.needsOlderRules;
   if (needsOlder && !readsAll && from !== null) return null;
   const record = collector.finish(final);
+  noteDamage(store, source, record);
   if (from === null || from <= record.from) return ok(record);
   const clockPeriod = record.clockPeriods.length - 1;
   return ok(cutSiteRecord(record, start ?? { at: earliest(from, final.now), clockPeriod }));
+}
+
+/** Lines that were declared missing are known. */
+function noteDamage(store: Store, { gaps }: AuditLogSource, { missing }: SiteRecord): void {
+  for (const { firstLine, lastLine } of missing) {
+    let line = firstLine;
+    for (let gap = findGap(gaps, line); gap !== null; gap = findGap(gaps, line)) line = gap.to + 1;
+    if (line <= lastLine) return store.auditHealth.noteUnreadableLine(line);
+  }
 }
 
 /** Whether the line before this one is kept: it is in the file of an earlier month. */

@@ -2,7 +2,7 @@ import type { AuditGap } from "../../domain/state.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { listSegments, type NumberedFile } from "../folder/files.ts";
 import { parseLinePrefix, type LinePrefix } from "../journal/journal.ts";
-import { readLinesBackward } from "../journal/line-reader.ts";
+import { readLinesBackward, readLinesForward } from "../journal/line-reader.ts";
 import { listAuditFiles, type AuditFile } from "./audit-log.ts";
 import { findEndOfMatches } from "./line-search.ts";
 
@@ -37,12 +37,16 @@ export class AuditLineLocator {
   readonly #segments: readonly NumberedFile[];
   readonly #coveredSeq: number;
 
-  constructor({ disk, folder, coveredSeq }: AuditLogSource) {
+  /** `searches`: a file whose first line is unreadable begins with the first one that is not. */
+  constructor({ disk, folder, coveredSeq }: AuditLogSource, searches = false) {
     this.#disk = disk;
     // Sorted by line beginnings: whether the line is undamaged is checked when it is read.
     const files = listAuditFiles(disk, folder, (line) => parseLinePrefix(line)?.auditSeq);
-    this.#auditFiles = files.filter(({ firstSeq }) => firstSeq !== Infinity);
     this.#unreadable = files.filter(({ firstSeq }) => firstSeq === Infinity);
+    const recovered = searches ? this.#unreadable.map((file) => this.#searchFirstLine(file)) : [];
+    this.#auditFiles = [...files.filter((file) => !this.#unreadable.includes(file)), ...recovered]
+      .filter(({ firstSeq }) => firstSeq !== Infinity)
+      .toSorted((a, b) => a.firstSeq - b.firstSeq);
     this.#segments = listSegments(disk, folder);
     // A checkpoint may have run meanwhile: lines that the journal no longer has are in the audit
     // log.
@@ -52,6 +56,10 @@ export class AuditLineLocator {
   /** The readable files, in the order of their lines. */
   get auditFiles(): readonly AuditFile[] {
     return this.#auditFiles;
+  }
+
+  get segments(): readonly NumberedFile[] {
+    return this.#segments;
   }
 
   /**
@@ -99,6 +107,14 @@ export class AuditLineLocator {
     const [oldest] = this.#auditFiles;
     if (oldest === undefined || oldest.firstSeq <= line) return false;
     return !this.#unreadable.some(({ name }) => name < oldest.name);
+  }
+
+  #searchFirstLine(file: AuditFile): AuditFile {
+    for (const { bytes, isComplete } of readLinesForward(this.#disk, file.path, 0, Infinity)) {
+      const auditSeq = isComplete ? parseLinePrefix(bytes)?.auditSeq : undefined;
+      if (auditSeq != null) return { ...file, firstSeq: auditSeq };
+    }
+    return file;
   }
 
   getSize({ path }: { readonly path: string }): number {

@@ -126,6 +126,7 @@ export function* buildReport(
     to: request.to,
     knownFrom: record.from,
     asOf: record.to,
+    missing: record.missing.filter(({ from, to }) => to >= window.from && from < window.to),
     request,
     pools,
     days: days.slice(0, Math.max(rows, MIN_DAYS)),

@@ -1,7 +1,7 @@
 import type { Episode, EpisodeOutcome } from "../../domain/demand/episode.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { PoolName } from "../../domain/slots/pool-name.ts";
-import type { EndedEpisode, Session } from "../site-record.ts";
+import type { EndedEpisode, MissingLines, Session } from "../site-record.ts";
 
 /** The longest period of a report. */
 export const MAX_PERIOD_DAYS = 600;
@@ -52,6 +52,8 @@ export interface Report {
   readonly knownFrom: Instant;
   /** The instant of the newest data. */
   readonly asOf: Instant;
+  /** Lines of the audit log that no figure contains, oldest first. */
+  readonly missing: readonly MissingLines[];
   readonly request: ReportRequest;
   readonly pools: readonly PoolFigures[];
   readonly days: readonly DayFigures[];

@@ -29,6 +29,10 @@ export const reports = {
   show: "Show",
   wrongOrder: "The first day is after the last one.",
   asOf: (time: string) => `as of ${time}`,
+  missing: "Some lines of the audit log are missing",
+  missingText: "The figures of these times are too low. Health says how to repair the audit log.",
+  missingPeriod: (from: string, to: string) => `${from} to ${to}`,
+  moreMissing: (count: string) => `and ${count} more`,
   knownFrom: (time: string) => `Nothing is recorded before ${time}.`,
   noLicense: {
     title: "Nothing to report yet",

@@ -1,8 +1,9 @@
 import { useSignal, type Signal } from "@preact/signals";
 import type { ReportReply } from "../../http/reply/report.ts";
-import { formatDateTime } from "../format.ts";
+import { formatDateTime, formatNumber } from "../format.ts";
 import { licenses, useLicenseData } from "../licenses/license-data.ts";
 import { EmptyState } from "../parts/empty-state.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { QueryContent } from "../parts/query-content.tsx";
 import { TimeZoneNote } from "../parts/time.tsx";
 import { currentRoute, linkTo } from "../router.ts";
@@ -92,8 +93,29 @@ function ReportBody(props: BodyProps) {
           <> · {reports.knownFrom(formatDateTime(report.known_from))}</>
         )}
       </p>
+      <MissingLines missing={report.missing} />
       {address.product === null ? <AllPools {...props} /> : <OnePool {...props} />}
     </>
+  );
+}
+
+/** So many periods are named. */
+const SHOWN_MISSING = 10;
+
+function MissingLines({ missing }: Pick<ReportReply, "missing">) {
+  if (missing.length === 0) return null;
+  return (
+    <Notice kind="warn" title={reports.missing}>
+      <p>{reports.missingText}</p>
+      <ul>
+        {missing.slice(0, SHOWN_MISSING).map(({ from, to, first_line: line }) => (
+          <li key={line}>{reports.missingPeriod(formatDateTime(from), formatDateTime(to))}</li>
+        ))}
+        {missing.length > SHOWN_MISSING && (
+          <li>{reports.moreMissing(formatNumber(missing.length - SHOWN_MISSING))}</li>
+        )}
+      </ul>
+    </Notice>
   );
 }
 
