@@ -42,6 +42,21 @@ async function getDocument(site: Appliance): Promise<string> {
   return text;
 }
 
+test("a slot that outlasts its license expires for its user with the license, as its lease does", async () => {
+  const site = await openAppliance({
+    licenses: { 1: { validUntil: hoursLater(1), graceHours: 1, timeoutMinutes: 30 } },
+  });
+  site.clock.now = minutesLater(89);
+  expect(expectOk(await site.register(ADA)).expires_at).toBe("2026-03-02T10:59:00.000Z");
+  site.clock.now = minutesLater(119);
+  const slot = expectOk(await site.register(ADA, { "x-nonce": NONCE }));
+  expect(slot.expires_at).toBe("2026-03-02T11:00:00.000Z");
+  const { exp } = await verifyLease(site, slot.lease);
+  expect(exp).toBe(Date.parse(slot.expires_at) / 1_000);
+  const borrowed = expectOk(await site.borrow({ user: "bob", until: slot.expires_at }));
+  expect(borrowed.expires_at).toBe(slot.expires_at);
+});
+
 describe("register", () => {
   test("with a nonce returns a lease with all claims of the slot and the nonce", async () => {
     const site = await openAppliance();

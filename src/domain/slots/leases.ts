@@ -54,11 +54,18 @@ export const findLeasedDevice = (registration: Registration | null, at: Instant)
   registration === null || getBorrowEnd(registration, at) === null ? null : registration.leasedTo;
 
 /**
+ * Until when a user may use the slot: it is kept for its timeout even if the license ends before,
+ * but grants nothing then.
+ */
+export const computeUseEnd = (terms: Terms, end: Instant): Instant =>
+  earliest(end, getLicenseEnd(terms) ?? end);
+
+/**
  * A lease ends with its slot, but no later than its license allows. A slot can outlast the
  * license's end by its timeout, and the terms of a renewal by its borrow.
  */
 export function computeLeaseEnd(terms: Terms, end: Instant, at: Instant): Instant {
   const { timeoutMinutes, borrowHours } = terms;
   const longest = Math.max(timeoutMinutes * MINUTE, (borrowHours ?? 0) * HOUR);
-  return earliest(earliest(end, later(at, longest)), getLicenseEnd(terms) ?? end);
+  return computeUseEnd(terms, earliest(end, later(at, longest)));
 }

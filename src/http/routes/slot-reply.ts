@@ -1,4 +1,5 @@
 import { Type, type Static, type TSchema } from "@sinclair/typebox";
+import { computeUseEnd } from "../../domain/slots/leases.ts";
 import type { Contact, SentContactName } from "../../domain/slots/contact.ts";
 import type { SlotResult } from "../../operations/slots.ts";
 import { fields, readFreeText, readText } from "../request/fields.ts";
@@ -38,7 +39,7 @@ export const SlotReply = Type.Object(
     ...contactSchema(text("As sent in the request.")),
     license_id: integer("License of the slot."),
     registered_at: time("Start of the uninterrupted registration."),
-    expires_at: time("The slot is free from this time on."),
+    expires_at: time("The slot is free, or its license ends, at this time."),
     borrowed_until: Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
       description: "End of the borrow; null: not borrowed.",
     }),
@@ -70,7 +71,7 @@ export function slotReply(slot: SlotResult, extraFields: object | null = null): 
     user_info: contact.info,
     license_id: slot.license,
     registered_at: rfc3339(slot.registeredAt),
-    expires_at: rfc3339(slot.end),
+    expires_at: rfc3339(computeUseEnd(view.terms, slot.end)),
     borrowed_until: rfc3339OrNull(borrowedUntil),
     is_borrowed: borrowedUntil !== null,
     floating_timeout: view.terms.timeoutMinutes,

@@ -29,7 +29,7 @@ export const clientLifecycle: readonly (readonly [situation: string, action: str
   ],
   [
     "The license’s end",
-    "It can come before `expires_at`: `validity_period` plus its grace. Stop at the earlier of both.",
+    "`expires_at` is never later: `validity_period` plus its grace. Stop then.",
   ],
   [
     "5xx or 429",
