@@ -39,6 +39,8 @@ export interface StoreHealthInput {
   readonly checkpointError: string | null;
   /** For how many milliseconds a checkpoint has been running; null: none is. */
   readonly checkpointRunningMs: number | null;
+  /** For how many milliseconds the running checkpoint has stood still; 0: none is running. */
+  readonly checkpointStalledMs: number;
   /** `state.json` was removed, and no older state is left. */
   readonly isStateMissing: boolean;
   /** A file reached a size limit. */
@@ -49,11 +51,11 @@ export interface StoreHealthInput {
 
 export function assessStoreHealth(
   folder: string,
-  { freeBytes, stateBytes, uncheckpointedBytes }: DiskFigures,
+  { freeBytes, stateBytes, uncheckpointedBytes, closedBytes }: DiskFigures,
   input: StoreHealthInput,
 ): StoreHealth {
   const { slowestSyncMs, unfinishedSyncMs, checkpointError, checkpointRunningMs } = input;
-  const { isStateMissing, isFileLimited, auditFinding } = input;
+  const { checkpointStalledMs, isStateMissing, isFileLimited, auditFinding } = input;
   // All lines after the last checkpoint may have to be copied into the audit log.
   const needed = 2 * stateBytes + uncheckpointedBytes + SPARE_BYTES;
   const warnings: StoreWarning[] = [];
@@ -81,9 +83,14 @@ export function assessStoreHealth(
       message: `the last checkpoint failed, and the journal grows until one succeeds: ${checkpointError}`,
     });
   }
-  if (
+  if (checkpointStalledMs > STALLED_MS) {
+    warnings.push({
+      code: "checkpoint_slow",
+      message: `a checkpoint has made no progress for more than a minute, and the journal grows until it is done; it is killed if it hangs`,
+    });
+  } else if (
     checkpointRunningMs !== null &&
-    checkpointRunningMs > estimateCheckpointMs(stateBytes + uncheckpointedBytes)
+    checkpointRunningMs > estimateCheckpointMs(stateBytes + closedBytes)
   ) {
     warnings.push({
       code: "checkpoint_slow",
@@ -116,6 +123,9 @@ export function assessStoreHealth(
     slowestSyncMs: Math.max(slowestSyncMs, unfinishedSyncMs),
   };
 }
+
+/** A checkpoint that works reads, computes or writes all the time. */
+const STALLED_MS = 60_000;
 
 /** Ten times the time that a slow disk needs for so many bytes. */
 const estimateCheckpointMs = (bytes: number): number => MINUTE + (bytes / MIB) * 1_000;

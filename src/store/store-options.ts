@@ -44,8 +44,14 @@ export interface StoreOptions {
   /**
    * Makes a checkpoint of all segments before the one that begins with `open`; rejects with the
    * reason of a failure. Once `stopping` is aborted, a caller waits for the store to close.
+   * `noteProgress` is called as long as the work goes on.
    */
-  readonly checkpoint: (folder: string, open: number, stopping: AbortSignal) => Promise<void>;
+  readonly checkpoint: (
+    folder: string,
+    open: number,
+    stopping: AbortSignal,
+    noteProgress: () => void,
+  ) => Promise<void>;
   /**
    * The disk failed permanently: answer pending requests, then end the process. The next start
    * repairs the state by replay.

@@ -238,12 +238,13 @@ export class Store {
 
   /** The problems that do not stop the store yet. */
   health(): StoreHealth {
-    const { coveredSeq, error, runningMs } = this.#checkpoints;
+    const { coveredSeq, error, runningMs, stalledMs } = this.#checkpoints;
     return assessStoreHealth(this.#options.folder, this.#diskFigures.read(coveredSeq), {
       slowestSyncMs: this.#journal.slowestSyncMs,
       unfinishedSyncMs: this.#journal.unfinishedSyncMs,
       checkpointError: error,
       checkpointRunningMs: runningMs,
+      checkpointStalledMs: stalledMs,
       isStateMissing: this.#lockedFolder.isStateMissing,
       isFileLimited: this.#journal.fault?.isFileLimit === true || this.#rotation.isSizeLimited,
       auditFinding: this.auditHealth.finding,

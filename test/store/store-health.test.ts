@@ -21,6 +21,7 @@ const HEALTHY = {
   unfinishedSyncMs: 0,
   checkpointError: null,
   checkpointRunningMs: null,
+  checkpointStalledMs: 0,
   isStateMissing: false,
   isFileLimited: false,
   auditFinding: null,

@@ -107,13 +107,17 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     },
     ...(options.claim && { claim: options.claim }),
     ...(options.pair && { pair: { ...options.pair, ...passwordSources } }),
-    async checkpoint(path, openSegment, stopping) {
+    async checkpoint(path, openSegment, stopping, noteProgress) {
       const months = { keepMonths: keepMonths(), usageMonths: usageMonths() };
       const onUsageUpdate = usageUpdates.record;
       // Nobody else waits for a command, and it ends after its checkpoint: it needs no process.
       await (holder === "command"
         ? runCheckpoint(path, { ...months, openSegment, holderPid: process.pid, onUsageUpdate })
-        : checkpointInChild(path, openSegment, stopping, { ...months, onUsageUpdate }));
+        : checkpointInChild(path, openSegment, stopping, {
+            ...months,
+            onUsageUpdate,
+            noteProgress,
+          }));
     },
     // Nobody else waits for a command.
     ...(holder === "server" && { inspectRules: createRulesInspector(process.env) }),

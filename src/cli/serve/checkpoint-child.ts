@@ -6,6 +6,7 @@ import {
 import { envName } from "../frame/options.ts";
 import { withReserve } from "../../platform/files/descriptor-reserve.ts";
 import { selfCommand } from "../../platform/embedded/version.ts";
+import { readProcessorTicks } from "../../platform/system/processes.ts";
 import { EXIT_NEEDS_OPERATOR } from "../frame/command.ts";
 import { option } from "../frame/flags.ts";
 import { parseJsonRefusal } from "../frame/json-refusal.ts";
@@ -43,6 +44,8 @@ export interface ChildOptions {
   readonly usageMonths: number;
   /** Called after an update of the usage files; null: it succeeded, else why it failed. */
   readonly onUsageUpdate?: (error: string | null) => void;
+  /** Called when the process has written something, or used the processor. */
+  readonly noteProgress?: () => void;
   readonly command?: readonly string[];
   readonly limits?: ChildLimits;
 }
@@ -58,6 +61,7 @@ export async function checkpointInChild(
   options: ChildOptions,
 ): Promise<void> {
   const { keepMonths, usageMonths, command = selfCommand(), limits = LIMITS } = options;
+  const { noteProgress = () => {} } = options;
   const numbers = [openSegment, keepMonths, usageMonths, process.pid].map(String);
   const child = withReserve(() =>
     Bun.spawn([...command, "checkpoint", folder, ...numbers], {
@@ -68,7 +72,8 @@ export async function checkpointInChild(
     }),
   );
   const exit = Promise.all([child.exited, child.stdout.text(), child.stderr.text()]);
-  const silence = await waitForExit(exit, folder, stopping, limits);
+  const work = new WatchedWork(child.pid, noteProgress);
+  const silence = await waitForExit(exit, folder, stopping, limits, work);
   if (silence !== null) {
     child.kill("SIGKILL");
     const isKilled = (await Promise.race([exit, Bun.sleep(limits.killTimeout)])) !== undefined;
@@ -112,6 +117,7 @@ async function waitForExit(
   folder: string,
   stopping: AbortSignal,
   limits: ChildLimits,
+  work: WatchedWork,
 ): Promise<number | null> {
   const toRead = countBytesToRead(folder);
   let written = countBytesWritten(folder) ?? 0;
@@ -121,8 +127,31 @@ async function waitForExit(
     if (hasExited) return null;
     const now = countBytesWritten(folder) ?? written;
     if (now !== written) silence = 0;
+    work.look(now !== written);
     written = now;
     const limit = stopping.aborted ? limits.maxSilenceWhileStopping : limits.maxSilence;
     if (silence >= limit(toRead)) return silence;
+  }
+}
+
+/**
+ * Whether the process does anything. A long read of a large state writes nothing, but uses the
+ * processor; a process that stands still does neither.
+ */
+class WatchedWork {
+  readonly #pid: number;
+  readonly #noteProgress: () => void;
+  #ticks: number | null = null;
+
+  constructor(pid: number, noteProgress: () => void) {
+    this.#pid = pid;
+    this.#noteProgress = noteProgress;
+  }
+
+  look(hasWritten: boolean): void {
+    const ticks = readProcessorTicks(this.#pid);
+    // Not known on other systems: only the time limit counts there.
+    if (hasWritten || ticks === null || ticks !== this.#ticks) this.#noteProgress();
+    this.#ticks = ticks;
   }
 }

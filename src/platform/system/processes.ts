@@ -29,6 +29,22 @@ function isZombie(pid: number): boolean {
   }
 }
 
+/** Processor time that a process has used, in ticks of the system; null: it is not known. */
+export function readProcessorTicks(pid: number): number | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name of the program, in parentheses, may contain anything.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return Number(fields[USER_TICKS]) + Number(fields[SYSTEM_TICKS]);
+  } catch {
+    return null;
+  }
+}
+
+/** Positions after the name. */
+const USER_TICKS = 11;
+const SYSTEM_TICKS = 12;
+
 const MAX_COMMAND_LENGTH = 200;
 
 /** "process 4711 (berth serve --data /srv/berth)", as far as it is readable. */

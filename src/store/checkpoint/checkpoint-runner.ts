@@ -31,6 +31,7 @@ export class CheckpointRunner {
   #error: string | null = null;
   #isHung = false;
   #startedAt = 0;
+  #progressAt = 0;
   #succeededAt = performance.now();
   readonly #stopping = new AbortController();
   /** The last journal line that the state covers. */
@@ -72,6 +73,11 @@ export class CheckpointRunner {
     return this.#currentRun === null ? null : performance.now() - this.#startedAt;
   }
 
+  /** For how many milliseconds the running checkpoint has stood still; 0: none is running. */
+  get stalledMs(): number {
+    return this.#currentRun === null ? 0 : performance.now() - this.#progressAt;
+  }
+
   /** Milliseconds since the last checkpoint succeeded; if none did, since the start. */
   get ageMs(): number {
     return performance.now() - this.#succeededAt;
@@ -109,6 +115,8 @@ export class CheckpointRunner {
   async pauseDuring<T>(work: () => Promise<T>): Promise<T> {
     while (this.#currentRun !== null) await this.#currentRun;
     this.#startedAt = performance.now();
+    // How far such work is, is not known here.
+    this.#progressAt = Infinity;
     const result = work();
     const clearRun = (): void => {
       this.#currentRun = null;
@@ -120,12 +128,15 @@ export class CheckpointRunner {
   async #run(rotate: () => Promise<number>): Promise<void> {
     let isStarted = false;
     this.#startedAt = performance.now();
+    this.#progressAt = this.#startedAt;
     this.#isHung = false;
     try {
       const open = await rotate();
       this.hasUncheckpointedSegments = true;
       isStarted = true;
-      await this.#options.checkpoint(this.#options.folder, open, this.#stopping.signal);
+      await this.#options.checkpoint(this.#options.folder, open, this.#stopping.signal, () => {
+        this.#progressAt = performance.now();
+      });
       this.hasUncheckpointedSegments = false;
       this.coveredSeq = open - 1;
       this.#error = null;

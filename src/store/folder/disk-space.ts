@@ -47,11 +47,13 @@ export function requireDiskSpace(
 
 export const formatMiB = (bytes: number): string => `${(bytes / MIB).toFixed(2)} MiB`;
 
-/** The bytes of the journal that the state does not cover. */
-const countUncheckpointedBytes = (disk: Disk, folder: string, covers: number): number =>
+/** The bytes of each segment of the journal that the state does not cover; the last one is open. */
+const listUncheckpointedBytes = (disk: Disk, folder: string, covers: number): number[] =>
   listSegments(disk, folder)
     .filter(({ number }) => number > covers)
-    .reduce((sum, { path }) => sum + (disk.stat(path)?.size ?? 0), 0);
+    .map(({ path }) => disk.stat(path)?.size ?? 0);
+
+const sumOf = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0);
 
 /** What the disk says about the space that the next checkpoint needs. */
 export interface DiskFigures {
@@ -59,13 +61,19 @@ export interface DiskFigures {
   readonly freeBytes: number | null;
   readonly stateBytes: number;
   readonly uncheckpointedBytes: number;
+  /** Of them, those that a checkpoint which is running reads. */
+  readonly closedBytes: number;
 }
 
-const readDiskFigures = (disk: Disk, folder: string, coveredSeq: number): DiskFigures => ({
-  freeBytes: readFreeBytes(disk, folder),
-  stateBytes: disk.stat(join(folder, STATE_FILE))?.size ?? 0,
-  uncheckpointedBytes: countUncheckpointedBytes(disk, folder, coveredSeq),
-});
+function readDiskFigures(disk: Disk, folder: string, coveredSeq: number): DiskFigures {
+  const sizes = listUncheckpointedBytes(disk, folder, coveredSeq);
+  return {
+    freeBytes: readFreeBytes(disk, folder),
+    stateBytes: disk.stat(join(folder, STATE_FILE))?.size ?? 0,
+    uncheckpointedBytes: sumOf(sizes),
+    closedBytes: sumOf(sizes.slice(0, -1)),
+  };
+}
 
 const FIGURES_VALID_MS = 1_000;
 

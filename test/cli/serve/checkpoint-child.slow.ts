@@ -1,6 +1,6 @@
 // A checkpoint process that makes no progress is killed, the server reports it, and a stop does not
 // wait for it. The limits are short here; those of the server are minutes.
-import { describe, expect, spyOn, test } from "bun:test";
+import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
 import { appendFileSync, rmSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkpointInChild, type ChildLimits } from "../../../src/cli/serve/checkpoint-child.ts";
@@ -16,11 +16,13 @@ import {
   readState,
 } from "../../support/licensed-store.ts";
 import { PATIENCE } from "../../support/patience.ts";
-import { register } from "../../support/scenario.ts";
+import { holdProcessClock } from "../../support/process-clock.ts";
+import { install, register } from "../../support/scenario.ts";
 import { copyFolder, tempFolder } from "../../support/temp-folder.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const HOUR = 3_600_000;
+const MIB = 1024 * 1024;
 
 const POLL_INTERVAL = 50;
 
@@ -213,19 +215,92 @@ describe("stopping the store", () => {
   });
 });
 
+describe("a process that writes nothing", () => {
+  /** How often progress was noted at the last twenty of thirty polls; then it is killed. */
+  async function countProgress(script: string): Promise<number> {
+    const { command, pid } = fakeCheckpoint(script);
+    let [polls, noted, notedBefore] = [0, 0, 0];
+    const limit = (): number => {
+      if (pid() > 0) polls += 1;
+      if (polls === 10) notedBefore = noted;
+      return polls > 30 ? 0 : HOUR;
+    };
+    const stopping = new AbortController().signal;
+    const checkpointing = checkpointInChild(tempFolder(), 1, stopping, {
+      keepMonths: 0,
+      usageMonths: 18,
+      limits: limits(limit),
+      command,
+      noteProgress: () => (noted += 1),
+    });
+    expect(checkpointing).rejects.toThrow("made no progress");
+    await checkpointing.catch(() => {});
+    return noted - notedBefore;
+  }
+
+  test("makes progress as long as it computes", async () => {
+    expect(await countProgress("while :; do :; done")).toBeGreaterThan(0);
+  });
+
+  test("makes none when it stands still", async () => {
+    expect(await countProgress(STOPS_ITSELF)).toBe(0);
+  });
+});
+
+test("a checkpoint that stands still is a warning after a minute, however much the journal grows", async () => {
+  const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
+  onTestFinished(() => finish());
+  let noteProgress = (): void => {};
+  const clock = holdProcessClock();
+  const { store } = await openLicensedSite({
+    checkpoint(_folder, _open, _stopping, note) {
+      noteProgress = note;
+      return finished;
+    },
+  });
+  const messages = (): string[] => store.health().warnings.map(({ message }) => message);
+  const running = [expect.stringMatching(/^a checkpoint has been running for 1 minutes/)];
+  const checkpointing = store.checkpoint();
+  await transactOrThrow(store, install(2, { metadata: "x".repeat(2 * MIB) }));
+  clock.ms += 50_000;
+  noteProgress();
+  expect(messages()).toEqual([]);
+  // What the open segment has got since counts for no time.
+  clock.ms += 11_000;
+  expect(messages()).toEqual(running);
+  clock.ms += 49_000;
+  expect(messages()).toEqual(running);
+  clock.ms += 1;
+  expect(messages()).toEqual([
+    expect.stringMatching(/^a checkpoint has made no progress for more than a minute/),
+  ]);
+  noteProgress();
+  expect(messages()).toEqual(running);
+  finish();
+  await checkpointing;
+  expect(messages()).toEqual([]);
+});
+
 describe("a slow checkpoint", () => {
   test("is a warning while it runs, and no longer afterwards", async () => {
     const { promise: signal, resolve: finish } = Promise.withResolvers<void>();
     const since = performance.now();
     const clock = spyOn(performance, "now").mockImplementation(() => since);
     try {
-      const { store, folder } = await openLicensedSite({ checkpoint: () => signal });
+      let noteProgress = (): void => {};
+      const { store, folder } = await openLicensedSite({
+        checkpoint(_folder, _open, _stopping, note) {
+          noteProgress = note;
+          return signal;
+        },
+      });
       const checkpointing = store.checkpoint();
       await waitUntil(() => existsSync(join(folder, "journal-3.jsonl")));
       expect(store.health().warnings).toEqual([]);
       clock.mockImplementation(() => since + 59_000);
       expect(store.health().warnings).toEqual([]);
       clock.mockImplementation(() => since + 200_000);
+      noteProgress();
       expect(store.health().warnings).toEqual([
         {
           code: "checkpoint_slow",
