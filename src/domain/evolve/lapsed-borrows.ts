@@ -16,8 +16,13 @@ export function keepLapsedBorrow(
   if (isSettled(state, borrowedUntil)) return;
   const key = lapsedBorrowKey(license, user);
   const existing = state.lapsedBorrows.get(key);
-  if (existing !== undefined && existing.borrowedUntil > borrowedUntil) return;
-  const { leasedTo, takenFrom, identity } = registration;
+  const { takenFrom, identity } = registration;
+  // Of two borrows, the one without a device keeps that of the other one: its lease may be valid.
+  const leasedTo = registration.leasedTo ?? existing?.leasedTo ?? null;
+  if (existing !== undefined && existing.borrowedUntil > borrowedUntil) {
+    state.lapsedBorrows.set(key, { ...existing, leasedTo: existing.leasedTo ?? leasedTo });
+    return;
+  }
   state.lapsedBorrows.set(key, {
     license,
     user,

@@ -281,6 +281,19 @@ describe("while the system clock is behind a recorded jump", () => {
       }
     });
 
+    test("is leased to no other device after a second one, without a nonce, ended too", () => {
+      const twice = leased
+        .at(days(30))
+        .execute(borrow("ada", days(31)))
+        .at(days(60))
+        .execute(jump(days(30), days(60)), register("fay"));
+      const behind = contextAt(days(60), { clockBehind: 60 * DAY - 10 * MINUTE });
+      for (const command of [register("ada", onTablet), borrow("ada", null, onTablet)])
+        expect(transact(state(twice.events), command, behind)).toMatchObject({
+          fault: { code: "leased_elsewhere" },
+        });
+    });
+
     test("can be leased to another device once its end has passed by the system clock too", () => {
       const at = days(41);
       const ended = contextAt(at, { clockBehind: 30 * DAY - 5 * MINUTE });
