@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from "bun:test";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { StatusReply } from "../../src/http/reply/status.ts";
 import type { UsageReply } from "../../src/http/routes/usage.ts";
 import { runBinary, startBinary, type ServerProcess } from "../support/binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -73,6 +74,29 @@ test("usage survives a stop and a kill, and berth usage prints it", async () => 
   const json = await runBinary(["usage", "--data", folder, "--json"]);
   const reply = JSON.parse(json.stdout) as UsageReply;
   expect([reply.range, findPeak(reply)]).toEqual(["day", 3]);
+});
+
+test("usage files that end before the last checkpoint are a finding of the next start", async () => {
+  const folder = join(tempFolder(), "data");
+  const position = join(folder, "usage", "position.json");
+  let before = "";
+  for (const user of ["ada", "bob"]) {
+    const server = await startDemo(folder);
+    await call(server.url, "register", user);
+    expect(await server.stop()).toBe(0);
+    before ||= readFileSync(position, "utf8");
+  }
+  // As after an update that failed.
+  writeFileSync(position, before);
+  await startDemo(folder);
+  const status = await runBinary(["status", "--data", folder, "--json"]);
+  const { findings } = JSON.parse(status.stdout) as StatusReply;
+  expect(findings).toContainEqual(
+    expect.objectContaining({
+      code: "usage_failing",
+      summary: expect.stringContaining("the usage files end at line"),
+    }),
+  );
 });
 
 test("berth usage refuses an unknown --range", async () => {

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { later, DAY, HOUR, type Instant } from "../../src/domain/time.ts";
-import { findUsageProblem } from "../../src/operations/usage/check-usage-files.ts";
+import { findUsageLag, findUsageProblem } from "../../src/operations/usage/check-usage-files.ts";
 import { checkpointWithUsage } from "../../src/operations/usage/checkpoint-with-usage.ts";
 import { readPosition } from "../../src/operations/usage/usage-position.ts";
 import { UsageReader } from "../../src/operations/usage/usage-reader.ts";
@@ -236,9 +236,11 @@ describe("usage files", () => {
     ]);
     expect(existsSync(usagePath(site, "progress"))).toBe(false);
     const auditSeq = site.store.status().auditSeq;
-    expect(findUsageProblem(realDisk, site.folder, auditSeq)).toMatch(
-      /^the usage files end at line/,
-    );
+    const lag = findUsageLag(realDisk, site.folder);
+    expect(lag).toMatch(/^the usage files end at line/);
+    expect(findUsageProblem(realDisk, site.folder, auditSeq)).toBe(lag);
+    // The next start knows it, too.
+    expect(new UsageUpdates(lag).error).toBe(lag);
     const reader = new UsageReader(site.store, updates);
     expect(await reader.rebuild()).toMatchObject({ fault: { reason: "no space left" } });
     disk.clearFaults();
@@ -249,6 +251,7 @@ describe("usage files", () => {
     await site.store.checkpoint();
     expect(updates.error).toBeNull();
     expect(findUsageProblem(realDisk, site.folder, auditSeq)).toBeNull();
+    expect(findUsageLag(realDisk, site.folder)).toBeNull();
   });
 
   test("that are missing or damaged are found", async () => {

@@ -6,6 +6,7 @@ import { RequestDurations } from "../../http/metrics/request-durations.ts";
 import { StatusStreams } from "../../http/reply/status-streams.ts";
 import type { HardwareComponent } from "../../license/hardware.ts";
 import type { PrivateKey } from "../../license/keys.ts";
+import { findUsageLag } from "../../operations/usage/check-usage-files.ts";
 import { UsageUpdates } from "../../operations/usage/usage-updates.ts";
 import type { PairOptions } from "../../operations/pair/open-log.ts";
 import { wire, type FolderChange, type WireOptions } from "../../operations/wire.ts";
@@ -82,10 +83,12 @@ function createDataFolder(folder: string): void {
 export async function openAppliance(options: ApplianceOptions): Promise<Services> {
   const { folder, identityName, kind, create, holder, keepMonths = keepAll, caps } = options;
   const { usageMonths = () => defaultValues(settings).usageMonths } = options;
-  const usageUpdates = new UsageUpdates();
   const passwordSources = readPasswordSources(process.env);
   becomeFolderOwner(folder);
   if (create) createDataFolder(folder);
+  const usageUpdates = new UsageUpdates(
+    holder === "server" ? findUsageLag(realDisk, folder) : null,
+  );
   const { operations } = await wire({
     disk: realDisk,
     folder,

@@ -4,7 +4,12 @@ import { log } from "../../platform/log.ts";
 export class UsageUpdates {
   #error: string | null = null;
 
-  /** Why it failed; null: it succeeded, or there was none since the start. */
+  /** What the last server left undone; null: nothing. */
+  constructor(error: string | null = null) {
+    this.#error = error;
+  }
+
+  /** Why it failed; null: it succeeded. */
   get error(): string | null {
     return this.#error;
   }

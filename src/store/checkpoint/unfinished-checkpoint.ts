@@ -60,7 +60,7 @@ const AUDIT_ROW = /^"audit":(\{.*\}),$/m;
  * The end of the audit log according to the current state, without reading all of it. What is cut
  * is compared with it.
  */
-function readAuditEnd(disk: Disk, folder: string): AuditEnd | null {
+export function readAuditEnd(disk: Disk, folder: string): AuditEnd | null {
   const bytes = disk.readPart(join(folder, STATE_FILE), 0, STATE_HEAD_BYTES) ?? new Uint8Array();
   const match = AUDIT_ROW.exec(new TextDecoder().decode(bytes))?.[1];
   return match === undefined ? null : (JSON.parse(match) as AuditEnd);
