@@ -169,6 +169,13 @@ async function readSite({ settings, environment }: Installation): Promise<Site> 
     const refusal = findFolderError(error);
     if (refusal?.needsOperator === true) return NO_SITE;
     const message = error instanceof Failure ? error.message : refusal?.message;
+    if (error instanceof Failure && error.code === "storage_failed") {
+      const report = findingReport("disk_failed", "error", {
+        summary: capitalize(error.message),
+        remedy: "Check the disk, or the network to it; the server's log says more",
+      });
+      return { pid: null, report };
+    }
     const isExpected = error instanceof Failure || refusal?.code === "folder_in_use";
     if (!isExpected || message === undefined) throw error;
     const report = findingReport("server_unreachable", "warning", {

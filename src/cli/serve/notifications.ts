@@ -10,6 +10,7 @@ import {
   type Channel,
 } from "../../operations/notifications/channels.ts";
 import { Notifier, type Observation } from "../../operations/notifications/notifier.ts";
+import { isDiskFault } from "../../operations/appliance-status.ts";
 import { wallClock } from "../../platform/clock.ts";
 import type { LiveSettings } from "./live-settings.ts";
 import type { ServeSettings } from "./settings.ts";
@@ -42,13 +43,18 @@ const listChannels = ({
 
 /** The same findings that the page and `berth status` show; on standby those of this host. */
 async function observe(sources: NotificationSources): Promise<Observation | null> {
-  if (sources.leadership?.mayAnswer() === false) {
+  const observeHost = (): Observation => {
     const { findings } = createStandbyReport(sources);
     return { at: sources.timekeeping.view().now, findings, licenses: [], demandCounts: [] };
-  }
+  };
+  if (sources.leadership?.mayAnswer() === false) return observeHost();
   const storageHealth = sources.applianceStatus.storageHealth();
   const overview = await sources.applianceStatus.read();
-  if (!overview.ok) return null;
+  if (!overview.ok) {
+    // Of the site, nothing is known that a crash could not undo.
+    const { fault } = sources.applianceStatus.storageStatus();
+    return isDiskFault(fault) ? { ...observeHost(), isPartial: true } : null;
+  }
   const { now: at, licenses } = overview.value;
   const { findings } = createHealthReport(sources, overview.value, storageHealth);
   return { at, findings, licenses, demandCounts: sources.demandCounts.list() };

@@ -16,6 +16,8 @@ export interface Observation {
   readonly findings: readonly Finding[];
   readonly licenses: readonly PoolLicense[];
   readonly demandCounts: readonly Readonly<DemandCount>[];
+  /** Only the findings of this host are known: everything else is as it was. */
+  readonly isPartial?: true;
 }
 
 export interface NotifierOptions {
@@ -24,7 +26,7 @@ export interface NotifierOptions {
   readonly events: readonly string[];
   readonly poolFullMinutes: number;
   readonly siteName: () => string;
-  /** Null: nothing can be known now, because the disk does not answer. */
+  /** Null: nothing can be known now. */
   readonly observe: () => Promise<Observation | null>;
   /** Milliseconds of a clock that is never set back. */
   readonly monotonicMs: () => number;
@@ -47,6 +49,7 @@ export class Notifier {
   readonly #changes = new ConditionChanges();
   readonly #fullPools = new FullPools();
   readonly #deniedDemand = new DeniedDemand();
+  #lastConditions: readonly Condition[] = [];
   #timer: Timer | null = null;
   #isChecking = false;
 
@@ -105,17 +108,26 @@ export class Notifier {
     );
   }
 
-  #sendChanges({ at, findings, licenses, demandCounts }: Observation): void {
-    const { events, poolFullMinutes, monotonicMs } = this.#options;
+  #sendChanges(observation: Observation): void {
+    const { events, monotonicMs } = this.#options;
     const nowMs = monotonicMs();
-    const fullPools = this.#fullPools.update(licenses, poolFullMinutes, nowMs);
-    const deniedDemand = this.#deniedDemand.update(demandCounts);
-    const conditions = [...findings, ...fullPools, ...deniedDemand].filter((condition) =>
-      isChosen(events, condition),
-    );
+    this.#lastConditions =
+      observation.isPartial === true
+        ? replaceByCode(this.#lastConditions, observation.findings)
+        : this.#listConditions(observation, nowMs);
+    const conditions = this.#lastConditions.filter((condition) => isChosen(events, condition));
     for (const { event, condition, suppressed } of this.#changes.update(conditions, nowMs)) {
-      this.#send(this.#createEvent(event, condition, at, suppressed));
+      this.#send(this.#createEvent(event, condition, observation.at, suppressed));
     }
+  }
+
+  #listConditions(
+    { findings, licenses, demandCounts }: Observation,
+    nowMs: number,
+  ): readonly Condition[] {
+    const { poolFullMinutes } = this.#options;
+    const fullPools = this.#fullPools.update(licenses, poolFullMinutes, nowMs);
+    return [...findings, ...fullPools, ...this.#deniedDemand.update(demandCounts)];
   }
 
   /** A channel that fails gets no event about its own failure. */
@@ -134,6 +146,15 @@ export class Notifier {
   ): NotificationEvent {
     return { ...condition, event, at, siteName: this.#options.siteName(), suppressed };
   }
+}
+
+/** The conditions that are known now take the place of those with the same codes. */
+function replaceByCode(
+  conditions: readonly Condition[],
+  current: readonly Condition[],
+): readonly Condition[] {
+  const codes = new Set(current.map(({ code }) => code));
+  return [...conditions.filter(({ code }) => !codes.has(code)), ...current];
 }
 
 const describeSuppressed = (count: number): Condition => ({

@@ -1,5 +1,5 @@
 // The conditions of a real appliance, as syslog lines; time passes only in the test.
-import { describe, expect, test } from "bun:test";
+import { describe, expect, onTestFinished, test } from "bun:test";
 import { join } from "node:path";
 import { defaultValues } from "../../../src/cli/frame/define-command.ts";
 import { LiveSettings } from "../../../src/cli/serve/live-settings.ts";
@@ -9,9 +9,11 @@ import { DAY, later, MINUTE } from "../../../src/domain/time.ts";
 import type { Notifier } from "../../../src/operations/notifications/notifier.ts";
 import type { Leadership } from "../../../src/operations/pair/leadership.ts";
 import type { PairMembership } from "../../../src/operations/pair/pair-membership.ts";
-import { Appliance, expectOk, openAppliance } from "../../support/appliance.ts";
+import { Appliance, expectOk, expectRefusal, openAppliance } from "../../support/appliance.ts";
 import { openDatagramSocket } from "../../support/datagram-socket.ts";
+import { FaultyDisk } from "../../support/faulty-disk.ts";
 import { HEALTHY_PAIR, withBeta } from "../../support/pair-status.ts";
+import { holdProcessClock } from "../../support/process-clock.ts";
 import { MONDAY } from "../../support/scenario.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -91,6 +93,34 @@ describe("notifications of an appliance", () => {
     expectOk(await site.unregister({ user: "ada" }));
     expectOk(await site.register({ user: "bob" }));
     await watch.expectAt(3, [`demand_denied cleared CAD: ${refused}`]);
+    await watch.end();
+  });
+
+  test("report a disk that does not answer, and end nothing else meanwhile", async () => {
+    const disk = new FaultyDisk();
+    onTestFinished(() => disk.clearFaults());
+    const licenses = { 1: { product: "CAD", slots: 1 } };
+    const site = await openAppliance({ licenses, disk });
+    const watch = new Watch(site, { events: ["slots_full", "disk_failed"] });
+    expectOk(await site.register({ user: "ada" }));
+    await watch.expectAt(0, [`slots_full raised CAD: CAD: the only slot is in use. ${FREE_SLOTS}`]);
+    const clock = holdProcessClock();
+    const syncs = disk.block("syncData");
+    const waiting = site.unregister({ user: "ada" });
+    await waitUntil(() => syncs.count === 1);
+    clock.ms += 15_001;
+    expectRefusal(await waiting, 503, "storage_failed");
+    const hangs = `The disk of ${site.folder} does not answer: calls wait, or are refused`;
+    await watch.expectAt(1, [
+      `disk_failed raised: ${hangs}. Check the disk, or the network to it; the server continues by itself when it answers`,
+    ]);
+    await watch.expectAt(2, []);
+    syncs.releaseAll();
+    await waitUntil(() => site.applianceStatus.storageStatus().fault === null);
+    await watch.expectAt(3, [
+      "slots_full cleared CAD: CAD: the only slot is in use",
+      `disk_failed cleared: ${hangs}`,
+    ]);
     await watch.end();
   });
 
