@@ -39,10 +39,11 @@ const MAX_JUMPS = 2;
 
 export function* listSteps(world: SiteWorld, calls: CallKind): Generator<Step<SiteWorld>> {
   const state = buildState(world.events);
+  const unchanged = { world, state, model: new NaiveSite(state, world.clock) };
   const known = describeUsers(world, state);
   for (const [index, user] of USERS.entries()) {
     // The same would happen to another user of whom the same is known.
-    if (known.indexOf(known[index] ?? "") === index) yield* listCalls(world, state, user, calls);
+    if (known.indexOf(known[index] ?? "") === index) yield* listCalls(unchanged, user, calls);
   }
   yield* listTimes(world);
   yield* listClockChanges(world);
@@ -119,14 +120,21 @@ const MAKE_CALLS: Readonly<Record<CallKind, (user: string, at: Instant) => reado
   ],
 };
 
+/** What a refused call is decided with: it changes none of them. */
+interface Unchanged {
+  readonly world: SiteWorld;
+  readonly state: State;
+  readonly model: NaiveSite;
+}
+
 function* listCalls(
-  world: SiteWorld,
-  state: State,
+  unchanged: Unchanged,
   user: string,
   calls: CallKind,
 ): Generator<Step<SiteWorld>> {
+  const { world, state } = unchanged;
   for (const call of MAKE_CALLS[calls](user, world.clock.at)) {
-    yield { action: `${user} ${call.name}`, perform: () => performCall(world, state, user, call) };
+    yield { action: `${user} ${call.name}`, perform: () => performCall(unchanged, user, call) };
   }
   if (state.queues.get(PRODUCT)?.get(user) === undefined) return;
   yield {
@@ -135,8 +143,8 @@ function* listCalls(
   };
 }
 
-/** `state` is that of the world: a refusal must not change it. */
-function performCall(world: SiteWorld, state: State, user: string, call: Call): SiteWorld | null {
+function performCall(unchanged: Unchanged, user: string, call: Call): SiteWorld | null {
+  const { world, state, model } = unchanged;
   const { command, decideNaively, canWait } = call;
   const decision = decide(state, command, contextOf(world.clock));
   if (decision.ok) {
@@ -146,7 +154,7 @@ function performCall(world: SiteWorld, state: State, user: string, call: Call): 
     });
   }
   if (checkRefusal(decision.fault, command, world, state))
-    requireSameAnswer(decision, decideNaively(new NaiveSite(state, world.clock)));
+    requireSameAnswer(decision, decideNaively(model));
   if (canWait !== true || decision.fault.code !== "floating_not_available") return null;
   return performAction(world, (action) => {
     action.run(takePlace(user));
