@@ -14,7 +14,12 @@ import { makeContact } from "../support/contact.ts";
 interface Size {
   readonly licenses: number;
   readonly slots: number;
+  /** Names and texts of users, hosts and licenses; absent: usual ones, some of them long. */
+  readonly texts?: readonly string[];
 }
+
+/** A text by its number, or the usual one. */
+type ChooseText = (number: number, usual: string) => string;
 
 const LONG_NAME = "Computational Fluid Dynamics and Multiphysics Suite, Enterprise Edition 2027";
 const LONG_PRODUCT = "COMPUTATIONAL-FLUID-DYNAMICS-AND-MULTIPHYSICS-SUITE-2027";
@@ -24,27 +29,36 @@ const BATCH = 1_000;
 const now = Date.now();
 
 /** The first license has the slots; the others are in every state that the page can show. */
-export async function createLargeSite(folder: string, { licenses, slots }: Size): Promise<void> {
+export async function createLargeSite(
+  folder: string,
+  { licenses, slots, texts }: Size,
+): Promise<void> {
+  const choose: ChooseText = (number, usual) =>
+    texts === undefined ? usual : (texts[number % texts.length] ?? "");
   // Licenses are installed in the past, so that one has already expired.
   const clock = { now: instant(now - 40 * DAY) };
   const site = await openSiteFolder(folder, () => clock.now);
-  for (const different of licenseTerms(slots).slice(0, licenses)) {
+  for (const different of licenseTerms(slots, choose).slice(0, licenses)) {
     await installNewLicense(site, terms({ timeoutMinutes: 600, ...different }));
   }
   clock.now = instant(now - MINUTE);
   for (let start = 0; start < slots; start += BATCH) {
     const numbers = Array.from({ length: Math.min(BATCH, slots - start) }, (_, n) => start + n);
-    const results = numbers.map((number) => site.store.transact(registerUser(number), () => null));
+    const results = numbers.map((number) =>
+      site.store.transact(registerUser(number, "CAD", choose), () => null),
+    );
     for (const result of await Promise.all(results)) unwrap(result);
   }
-  if (licenses > 1) await useUp(site);
-  await shareSlots(site, licenses > 1 ? ["CAD", "ENDING"] : ["CAD"]);
+  if (licenses > 1) await useUp(site, choose);
+  const products = licenses > 1 ? ["CAD", "ENDING"] : ["CAD"];
+  // Users who have no slot wait.
+  await shareSlots(site, products, (number, usual) => choose(slots + number, usual));
   await site.close();
 }
 
 type Site = Awaited<ReturnType<typeof openSiteFolder>>;
 
-const licenseTerms = (slots: number): Partial<Terms>[] => [
+const licenseTerms = (slots: number, choose: ChooseText): Partial<Terms>[] => [
   {
     product: "CAD",
     slots: Math.max(10, slots + 2_000),
@@ -53,12 +67,15 @@ const licenseTerms = (slots: number): Partial<Terms>[] => [
     features: [featureTerms("MESH", { floating: { slots: 5, timeoutMinutes: 600 } })],
   },
   {
-    product: LONG_PRODUCT,
-    productName: LONG_NAME,
-    customer: LONG_CUSTOMER,
-    metadata: "site agreement 2027, cost centre 4711, see the contract for all other conditions",
+    product: choose(0, LONG_PRODUCT),
+    productName: choose(1, LONG_NAME),
+    customer: choose(2, LONG_CUSTOMER),
+    metadata: choose(
+      3,
+      "site agreement 2027, cost centre 4711, see the contract for all other conditions",
+    ),
     consumption: consumptionTerms({ max: null }),
-    features: [featureTerms("SOLVER-WITH-A-VERY-LONG-FEATURE-CODE-0001")],
+    features: [featureTerms(choose(4, "SOLVER-WITH-A-VERY-LONG-FEATURE-CODE-0001"))],
   },
   {
     product: "EXPIRED",
@@ -85,16 +102,21 @@ const licenseTerms = (slots: number): Partial<Terms>[] => [
   })),
 ];
 
-const registerUser = (number: number, product = "CAD"): Register => ({
+const registerUser = (number: number, product: string, choose: ChooseText): Register => ({
   type: "Register",
   product,
   licenseId: null,
-  user:
+  user: choose(
+    number,
     number % 50 === 7 ? `firstname.lastname-${number}@subsidiary.example.com` : `user-${number}`,
+  ),
   contact: makeContact({
-    hostname: number % 50 === 7 ? `workstation-${number}.engineering.example.com` : `ws-${number}`,
-    ip: `10.${number % 7}.${number % 250}.${number % 99}`,
-    info: number % 3 === 0 ? "night shift, second floor" : "",
+    hostname: choose(
+      number + 1,
+      number % 50 === 7 ? `workstation-${number}.engineering.example.com` : `ws-${number}`,
+    ),
+    ip: choose(number + 2, `10.${number % 7}.${number % 250}.${number % 99}`),
+    info: choose(number + 3, number % 3 === 0 ? "night shift, second floor" : ""),
     peer: `10.${number % 7}.${number % 250}.1`,
   }),
   nonceDigest: null,
@@ -119,7 +141,11 @@ queue = { hold_seconds = 3600 }
 `;
 
 /** Rules are applied, and users wait: where a slot is free, it is held for the first of them. */
-async function shareSlots({ store }: Site, products: readonly string[]): Promise<void> {
+async function shareSlots(
+  { store }: Site,
+  products: readonly string[],
+  choose: ChooseText,
+): Promise<void> {
   const { rules } = parseRules(SHARING_RULES);
   if (rules === null) throw new Error("the rules have errors");
   const digest = sha256(SHARING_RULES);
@@ -127,8 +153,10 @@ async function shareSlots({ store }: Site, products: readonly string[]): Promise
   unwrap(await store.transact({ type: "ApplyRules", ...apply }, () => null));
   const users = ["w.waiting", "firstname.lastname-7777@subsidiary.example.com", "x#ws-17.4711"];
   for (const product of products) {
-    for (const user of users) {
-      const facts = { host: "ws-1", address: "10.0.0.9", login: null, certificate: null };
+    for (const [number, usual] of users.entries()) {
+      const user = choose(number, usual);
+      const host = choose(number + 1, "ws-1");
+      const facts = { host, address: "10.0.0.9", login: null, certificate: null };
       const place = { product, licenseId: null, user, facts, peer: "10.0.0.9" };
       unwrap(await store.transact({ type: "TakePlace", ...place }, () => null));
     }
@@ -136,16 +164,18 @@ async function shareSlots({ store }: Site, products: readonly string[]): Promise
 }
 
 /** One license is full, one is consumed beyond its quota, and a user was refused. */
-async function useUp({ store }: Site): Promise<void> {
+async function useUp({ store }: Site, choose: ChooseText): Promise<void> {
   for (const number of [1, 2, 3]) {
-    unwrap(await store.transact(registerUser(number, "ENDING"), () => null));
+    unwrap(await store.transact(registerUser(number, "ENDING", choose), () => null));
   }
   const quota = { product: "QUOTA", licenseId: null, user: null, peer: "10.0.0.9" };
   const limits = { allowOverages: null, maxOverages: null, once: null };
   const add = { type: "AddConsumption" as const, ...quota, ...limits, count: 130 };
   unwrap(await store.transact(add, () => null));
   const refusal = { product: "ENDING", feature: null, code: "floating_not_available", count: 40 };
-  const users = ["f.tanaka", "firstname.lastname@subsidiary.example.com"];
+  const users = ["f.tanaka", "firstname.lastname@subsidiary.example.com"].map((usual, number) =>
+    choose(number, usual),
+  );
   const refusals = [{ ...refusal, users }];
   unwrap(await store.transact({ type: "CountRefusals", refusals }, () => null));
   const episodes = users.flatMap((user) => [

@@ -188,7 +188,7 @@ export const RULES_STATES: readonly State[] = [
   {
     name: "preview",
     async open(page) {
-      const groups = `[groups.some]\nusers = ["user-*"]\n`;
+      const groups = `[groups.some]\nusers = ["user-*", "<*"]\n`;
       const rule = `[[rule]]\nproduct = "CAD"\ndeny = ["some"]\nreserve = [{ group = "some", slots = 1 }]\n`;
       await page.getByLabel("Rules of this site (TOML)").fill(`${groups}\n${rule}`);
       await page.getByText("would get no new one: denied").waitFor();
@@ -222,3 +222,17 @@ export const menu: State = {
     await page.locator("#account-menu:popover-open").waitFor();
   },
 };
+
+/** Leaves an open dialog by its last button for that, and an open menu by the keyboard. */
+export async function closeDialog(page: Page): Promise<void> {
+  const dialog = page.locator("dialog[open]");
+  if ((await dialog.count()) > 0) {
+    await dialog
+      .getByRole("button", { name: /^(?:Cancel|Close)$/ })
+      .last()
+      .click();
+    await dialog.waitFor({ state: "detached" });
+  } else if ((await page.locator(":popover-open").count()) > 0) {
+    await page.keyboard.press("Escape");
+  }
+}

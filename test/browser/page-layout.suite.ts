@@ -3,7 +3,6 @@
 // loads, Tab reaches every control, and axe finds nothing, light and dark.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Page } from "playwright-core";
 import { chooseSize, makeTempFolder } from "../support/suite-harness.ts";
 import { createLargeSite } from "./large-site.ts";
 import {
@@ -16,6 +15,7 @@ import {
   WIDTHS,
 } from "./layout-check.ts";
 import { NEW_SITE_SCREENS, SCREENS, type Screen } from "./layout-screens.ts";
+import { closeDialog } from "./layout-states.ts";
 import { createToken, OperatorPage, serveSite, type ServedSite } from "./operator-page.ts";
 
 const SITES = {
@@ -113,20 +113,6 @@ async function checkScreen(
   });
   expect(findings).toEqual([]);
   expect(sum, moved.join("\n")).toBeLessThan(MAX_LAYOUT_SHIFT);
-}
-
-/** Leaves an open dialog by its last button for that, and an open menu by the keyboard. */
-async function closeDialog(page: Page): Promise<void> {
-  const dialog = page.locator("dialog[open]");
-  if ((await dialog.count()) > 0) {
-    await dialog
-      .getByRole("button", { name: /^(?:Cancel|Close)$/ })
-      .last()
-      .click();
-    await dialog.waitFor({ state: "detached" });
-  } else if ((await page.locator(":popover-open").count()) > 0) {
-    await page.keyboard.press("Escape");
-  }
 }
 
 /** Opens the screen as a bookmark does: in an empty tab, signed in if the screen needs it. */

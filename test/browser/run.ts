@@ -25,6 +25,7 @@ await runSuites({
     "page-clock",
     "page-layout",
     "page-tasks",
+    "page-hostile-texts",
     "page-docs",
     "page-docs-access",
     "other-sites",

@@ -161,6 +161,7 @@ export const JOBS: readonly Job[] = [
       "page-backups",
       "page-clock",
       "page-tasks",
+      "page-hostile-texts",
       "page-docs",
       "page-docs-access",
     ],
