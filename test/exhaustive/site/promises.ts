@@ -63,21 +63,16 @@ export function checkGrant(event: Event, places: Places, known: Known, state: St
     return `more slots are lent than there are: ${user} gets one beside ${others.join(" and ")}`;
   });
   const own = places.get(user);
-  if (own?.isHeld === true) return;
+  // The slot was kept for this user already.
+  if (own?.isHeld === true || findPromise(known, user) !== undefined) return;
   for (const [other, place] of places) {
     if (other === user || place.isHeld || (own !== undefined && own.order < place.order)) continue;
+    const claimants = listClaimants(known, state).filter((one) => one !== user && one !== other);
     demand(
-      !couldHaveTaken(user, other, known, state),
+      claimants.length >= getLicense(state).terms.slots,
       () => `${user} overtakes ${other}, who waits longer`,
     );
   }
-}
-
-/** Whether another user could have had the slot: nobody else had a claim to it. */
-function couldHaveTaken(taker: string, other: string, known: Known, state: State): boolean {
-  if (findPromise(known, taker) !== undefined) return hasSlotFor(other, known, state);
-  const claimants = listClaimants(known, state).filter((user) => user !== taker && user !== other);
-  return claimants.length < getLicense(state).terms.slots;
 }
 
 /** A device gets the lease of a borrow: no other device has one that is still valid. */
