@@ -57,6 +57,19 @@ if (isSelected("python")) {
 
     const [oldest] = pythons.values();
 
+    test("is used by tasks of asyncio, and leaves no slot taken", async () => {
+      const product = nextProduct();
+      const program = [oldest ?? "python3", "-B", "-W", "error", buildSource("tasks.py")];
+      const child = Bun.spawn([...program, product.url, product.product], {
+        stdout: "pipe",
+        stderr: "pipe",
+      });
+      const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+      expect([await child.exited, stdout, stderr]).toEqual([0, "True\n", ""]);
+      expect(await product.slotsInUse()).toBe(0);
+      expect(await product.total()).toBeGreaterThanOrEqual(8);
+    });
+
     test("makes all calls but the lease check without cryptography", async () => {
       const folder = prepareEnvironment(oldest ?? "python3", []);
       const command = [join(folder, "bin", "python"), "-B", driver];

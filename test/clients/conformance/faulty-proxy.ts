@@ -30,7 +30,9 @@ export type Fault =
   /** The server never sees the request. */
   | { readonly kind: "answer"; readonly reply: OwnReply }
   /** These bytes instead of a reply; then the connection is closed. */
-  | { readonly kind: "raw"; readonly bytes: string | Buffer };
+  | { readonly kind: "raw"; readonly bytes: string | Buffer }
+  /** The second text again and again, until the client closes the connection. */
+  | { readonly kind: "endless"; readonly head: string; readonly part: string };
 
 export interface OwnReply {
   readonly status: number;
@@ -48,6 +50,8 @@ export interface RecordedRequest extends ProxiedRequest {
   answeredAt: number | null;
   /** The status that the client got; null: none. */
   status: number | null;
+  /** What was sent of an endless reply, in bytes. */
+  endlessBytes: number;
 }
 
 type Matches = (request: ProxiedRequest) => boolean;
@@ -205,6 +209,7 @@ export class FaultyProxy {
       at: performance.now(),
       answeredAt: null,
       status: null,
+      endlessBytes: 0,
     };
     this.requests.push(record);
     try {
@@ -222,6 +227,7 @@ export class FaultyProxy {
     if (fault?.kind === "cut before") return void socket.destroy();
     if (fault?.kind === "hang") return waitForEnd(gone);
     if (fault?.kind === "raw") return void socket.end(fault.bytes);
+    if (fault?.kind === "endless") return sendEndlessly(fault, record, socket, gone);
     if (fault?.kind === "delay") await Bun.sleep(fault.ms);
     const reply =
       fault?.kind === "answer"
@@ -259,6 +265,27 @@ export class FaultyProxy {
 
 const EARLY_HINTS =
   "HTTP/1.1 103 Early Hints\r\nlink: </style.css>; rel=preload\r\ncontent-length: 5\r\n\r\n";
+
+/** A client that reads on must not fill the memory of the machine. */
+const MAX_ENDLESS_BYTES = 64 * 2 ** 20;
+
+async function sendEndlessly(
+  { head, part }: Extract<Fault, { kind: "endless" }>,
+  record: RecordedRequest,
+  socket: Socket,
+  gone: AbortSignal,
+): Promise<void> {
+  socket.write(head);
+  while (!gone.aborted && record.endlessBytes < MAX_ENDLESS_BYTES) {
+    record.endlessBytes += part.length;
+    if (socket.write(part)) continue;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    socket.once("drain", resolve);
+    gone.addEventListener("abort", () => resolve(), { once: true });
+    await promise;
+  }
+  await waitForEnd(gone);
+}
 
 function waitForEnd(gone: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -162,6 +162,33 @@ const FOREIGN: Readonly<Record<string, Fault>> = {
   "a 403 with html": { kind: "answer", reply: { status: 403, body: "<html>blocked</html>" } },
 };
 
+const JSON_HEAD = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+const CHUNKED_HEAD = `${JSON_HEAD}transfer-encoding: chunked\r\n\r\n`;
+const FILLER = "x".repeat(16_384);
+
+const endless = (head: string, part: string): Fault => ({ kind: "endless", head, part });
+
+/** Parts of a reply that never end, and that a client keeps until it has read them. */
+const ENDLESS_KEPT: Readonly<Record<string, Fault>> = {
+  "a status line": endless("HTTP/1.1 200 ", FILLER),
+  "a header": endless(`${JSON_HEAD}x-long: `, FILLER),
+  "long headers": endless(JSON_HEAD, `x-more: ${FILLER.slice(1_000)}\r\n`),
+  "short headers": endless(JSON_HEAD, "a: b\r\n".repeat(2_000)),
+  "a text in JSON": endless(`${JSON_HEAD}\r\n{"user": "`, FILLER),
+  "spaces before JSON": endless(`${JSON_HEAD}\r\n`, " ".repeat(16_384)),
+  "small chunks": endless(CHUNKED_HEAD, "1\r\nx\r\n".repeat(2_000)),
+};
+
+/** As above, but a client skips them: its time limit ends the call. */
+const ENDLESS_SKIPPED: Readonly<Record<string, Fault>> = {
+  "interim replies": endless("", "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(500)),
+  "the size of a chunk": endless(CHUNKED_HEAD, "0".repeat(16_384)),
+  "the extension of a chunk": endless(`${CHUNKED_HEAD}1;`, FILLER),
+};
+
+/** More than a reply of 1 MiB and all buffers between the proxy and the client. */
+const MAX_KEPT = 32 * 2 ** 20;
+
 export const replyScenarios: readonly Scenario[] = [
   {
     title: "believes no damaged reply to a request for a slot",
@@ -190,6 +217,21 @@ export const replyScenarios: readonly Scenario[] = [
       ]);
       expect(believed).toEqual([]);
       expect(client.driver.stderr).toBe("");
+    },
+  },
+  {
+    title: "ends a call whose reply never ends",
+    async run(world) {
+      const proxy = await world.openProxy();
+      const client = await world.connectForOneRound(proxy.url, { timeout: 5 });
+      const kept = asFaults(proxy, "register", ENDLESS_KEPT);
+      expect(await findBelieved(client, acquireError, kept)).toEqual([]);
+      const sent = proxy.requests.map(({ endlessBytes }) => endlessBytes);
+      expect(sent.filter((bytes) => bytes > MAX_KEPT)).toEqual([]);
+      const brief = await world.connectForOneRound(proxy.url, { timeout: 0.3 });
+      const skipped = asFaults(proxy, "register", ENDLESS_SKIPPED);
+      expect(await findBelieved(brief, acquireError, skipped)).toEqual([]);
+      expect([client.driver.stderr, brief.driver.stderr]).toEqual(["", ""]);
     },
   },
   {
