@@ -7,15 +7,22 @@ import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { isSoak, makeTempFolder, chooseSize } from "../support/suite-harness.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { isEventuallyTrue } from "../support/wait-until.ts";
 import { endAttack, testAfterAttack, type AfterAttack } from "./after-attack.ts";
 import { registrationRequest } from "./malformed-cases.ts";
 import { startTarget, type AttackTarget } from "./target.ts";
 import { RawConnection } from "./raw-connection.ts";
 
 const SLOW = chooseSize(1_000, 5_000);
+/** Connections that stop in the middle of a request, all at once and only for a moment. */
+const HALF_SENT = chooseSize(1_000, 15_000);
+/** One address has ports for 28,000 connections, and one that was closed keeps its port for a while. */
+const LOCAL_ADDRESSES = 8;
 const SECONDS = chooseSize(3, 120);
 const CLIENTS = 8;
 const PAUSE = 10;
+/** The runtime starts some when it has much to do. */
+const MAX_MORE_THREADS = 20;
 const DRIP_INTERVAL = 500;
 const MAX_P99 = 100;
 /** TCP repeats a packet that a busy machine drops after one second, and again after two more. */
@@ -27,6 +34,7 @@ const MIN_ANSWERS = 10;
 
 let target: AttackTarget;
 const countDescriptors = (): number => readdirSync(`/proc/${target.server.pid}/fd`).length;
+const countThreads = (): number => readdirSync(`/proc/${target.server.pid}/task`).length;
 
 interface SlowBehavior {
   readonly first: string;
@@ -151,13 +159,40 @@ const sendingCount = Array.from({ length: SLOW }, (_, index) => behaviorOf(index
   (behavior) => behavior !== sendsNothing,
 ).length;
 
-/** Descriptors that the server has open once it has released those of the slow connections. */
-async function endSlowConnections(): Promise<number> {
+/** Returns when the server has released the descriptors of the slow connections. */
+async function endSlowConnections(): Promise<void> {
   isOver = true;
   for (const socket of slowSockets) socket.destroy();
   const deadline = performance.now() + PATIENCE;
   while (countDescriptors() > before + 2 && performance.now() < deadline) await Bun.sleep(100);
-  return countDescriptors();
+}
+
+interface HalfSentResult {
+  /** Connections of them that the server holds at the same time, and its threads then. */
+  readonly held: number;
+  readonly threads: number;
+  /** The status of a complete request meanwhile. */
+  readonly status: number | undefined;
+}
+
+/** Opens connections that send half a request, sends a complete one, and closes them. */
+async function sendHalfRequests(): Promise<HalfSentResult> {
+  const sockets = Array.from({ length: HALF_SENT }, (_, index) => {
+    const localAddress = `127.0.0.${1 + (index % LOCAL_ADDRESSES)}`;
+    const socket = connect({ host: "127.0.0.1", port: target.port, localAddress });
+    socket.on("error", () => {});
+    socket.on("connect", () => socket.write(HEAD));
+    return socket;
+  });
+  const countHeld = (): number => countDescriptors() - before;
+  await isEventuallyTrue(() => countHeld() >= HALF_SENT, { maxPause: 100 });
+  const [held, threads] = [countHeld(), countThreads()];
+  const connection = new RawConnection(target.port);
+  const answer = await connection.send(Buffer.from(registrationRequest("client-0")));
+  connection.close();
+  for (const socket of sockets) socket.destroy();
+  await isEventuallyTrue(() => countDescriptors() <= before + 2, { maxPause: 100 });
+  return { held, threads, status: answer?.status };
 }
 
 describe("slow connections", () => {
@@ -165,12 +200,15 @@ describe("slow connections", () => {
   let underAttack: Measurement;
   let connections = 0;
   let descriptorsAfter = 0;
+  let threadsBefore = 0;
+  let halfSent: HalfSentResult;
   let after: AfterAttack;
 
   beforeAll(async () => {
     target = await startTarget(makeTempFolder(), 1_000);
     await measure(2);
     before = countDescriptors();
+    threadsBefore = countThreads();
     ({ times: timesBefore } = await measure(SECONDS));
     let isOpeningDone = false;
     const opening = openSlowConnections().finally(() => (isOpeningDone = true));
@@ -186,7 +224,10 @@ describe("slow connections", () => {
         `with slow connections:    ${formatTimes(underAttack.times)}, at least ` +
         `${underAttack.fewestAnswers} to each of ${CLIENTS} clients while all are open`,
     );
-    descriptorsAfter = await endSlowConnections();
+    await endSlowConnections();
+    halfSent = await sendHalfRequests();
+    descriptorsAfter = countDescriptors();
+    console.log(`${HALF_SENT} half requests at once: ${JSON.stringify(halfSent)}`);
     after = await endAttack(target);
   });
 
@@ -210,6 +251,12 @@ describe("slow connections", () => {
       expect(percentile(underAttack.times, 1)).toBeLessThan(MAX_WAIT);
     });
   }
+
+  test("with half a request are all held, and other callers are answered", () => {
+    expect(halfSent.held).toBeGreaterThanOrEqual(HALF_SENT);
+    expect(halfSent.status).toBe(200);
+    expect(halfSent.threads).toBeLessThan(threadsBefore + MAX_MORE_THREADS);
+  });
 
   test("leave no descriptor open in the server after they end", () => {
     expect(descriptorsAfter).toBeLessThanOrEqual(before + 2);
