@@ -2,6 +2,7 @@
 // refusals, invalid requests and short connections. Its resident memory must level off. The suite
 // is made for a soak run; a short run only shows that the suite itself works.
 import { beforeAll, describe, test } from "bun:test";
+import { readdirSync } from "node:fs";
 import { startBinary, type ServerProcess } from "../../support/binary.ts";
 import { KeepAliveClient } from "../../support/keep-alive-client.ts";
 import { MemoryCurve } from "../../support/resident-memory.ts";
@@ -16,6 +17,10 @@ const REQUESTS = chooseSize(100_000, 1_000_000);
 const WARM_UP = chooseSize(50_000, 100_000);
 const STAGES = chooseSize(8, 10);
 const MAX_GROWTH_MIB = 32;
+/** The runtime starts threads when it has much to do. */
+const MAX_MORE_THREADS = 8;
+/** A file that is being written. */
+const MAX_MORE_DESCRIPTORS = 2;
 /** After this many rounds a client closes its connection and opens another. */
 const ROUNDS_PER_CONNECTION = 25;
 
@@ -88,10 +93,23 @@ async function runClient(index: number, until: number): Promise<void> {
   }
 }
 
+interface Resources {
+  readonly descriptors: number;
+  readonly threads: number;
+}
+
+const countResources = (): Resources => ({
+  descriptors: readdirSync(`/proc/${server.pid}/fd`).length,
+  threads: readdirSync(`/proc/${server.pid}/task`).length,
+});
+
 const callUntil = async (until: number): Promise<unknown> =>
   Promise.all(Array.from({ length: CLIENTS }, (_, index) => runClient(index, until)));
 
 describe("a server under a long mixed load", () => {
+  let before: Resources;
+  let after: Resources;
+
   beforeAll(async () => {
     const folder = makeTempFolder();
     await makeLicensedSite(folder, { product: PRODUCT, slots: 2 * CLIENTS });
@@ -101,6 +119,8 @@ describe("a server under a long mixed load", () => {
     await callUntil(WARM_UP);
     memory = new MemoryCurve(server.pid);
     await memory.sample();
+    // No client is connected at a sample.
+    before = countResources();
     for (let stage = 1; stage <= STAGES; stage += 1) {
       await callUntil(WARM_UP + (stage * REQUESTS) / STAGES);
       await memory.sample();
@@ -108,7 +128,8 @@ describe("a server under a long mixed load", () => {
       const isLeak = stage >= STAGES / 2 && memory.growthMiB >= MAX_GROWTH_MIB;
       if (isDetectionRun && isLeak) break;
     }
-    console.log(`${calls} calls; ${memory.summary}`);
+    after = countResources();
+    console.log(`${calls} calls; ${memory.summary}; ${JSON.stringify({ before, after })}`);
   });
 
   test("answers every call with the expected status", () => {
@@ -117,6 +138,12 @@ describe("a server under a long mixed load", () => {
 
   test(`needs less than ${MAX_GROWTH_MIB} MiB more after ${REQUESTS} requests`, () => {
     expectPromise(memory.growthMiB < MAX_GROWTH_MIB, `${memory.growthMiB} MiB; ${memory.summary}`);
+  });
+
+  test("has no more descriptors and threads than before", () => {
+    const { descriptors, threads } = before;
+    expectPromise(after.descriptors <= descriptors + MAX_MORE_DESCRIPTORS, { before, after });
+    expectPromise(after.threads <= threads + MAX_MORE_THREADS, { before, after });
   });
 
   test("exits with code 0 after the load", async () => {
