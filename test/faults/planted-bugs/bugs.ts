@@ -531,14 +531,6 @@ export const STORE_BUGS: readonly StoreBug[] = [
     tests: "a checkpoint that outlives it",
   },
   {
-    name: "a borrow that ended by a wrong clock is not restored when the clock is set back",
-    in: "decideSetClockBack",
-    find: "findBorrowsToRestore($state, $newTime)",
-    replace: "[]",
-    caughtBy: ["simulation"],
-    seed: 411,
-  },
-  {
     name: "a clock jump is not recorded",
     in: "Store.transact",
     find: "this.#live.writeClockJumps($$jumps);",
