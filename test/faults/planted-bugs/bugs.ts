@@ -19,8 +19,6 @@ export interface StoreBug extends PlantedBug {
   readonly caughtBy: readonly FaultSuiteName[];
   /** A pattern for the titles of the tests in its first suite that show it; a soak runs all. */
   readonly tests?: string;
-  /** The seed of a simulation run that shows it, to begin with. */
-  readonly seed?: number;
 }
 
 export const STORE_BUGS: readonly StoreBug[] = [

@@ -39,11 +39,7 @@ async function detectWith(bug: StoreBug, suite: FaultSuiteName): Promise<Detecti
     bug,
     paths: COPIED_PATHS,
     command: ["test", `./test/faults/${suite}/${suite}.suite.ts`, ...filter],
-    env: {
-      ...env,
-      BERTH_DETECTION_RUN: "1",
-      ...(bug.seed !== undefined && { FIRST_SEED: String(bug.seed) }),
-    },
+    env: { ...env, BERTH_DETECTION_RUN: "1" },
     pattern: BROKEN_PROMISE,
   });
   const isSkipped = match === null && /^ [1-9]\d* skip$/m.test(output);

@@ -37,10 +37,7 @@ const PROMISES: Readonly<Record<SimulationPromise, string>> = {
  * those from 100 on show every planted bug. A soak run or SEED uses other seeds.
  */
 const FIXED_SEED = 100;
-const seed = isSoak || process.env["SEED"] !== undefined ? harnessSeed : FIXED_SEED;
-
-/** A planted bug may name the seed that shows it; the others follow. */
-const firstSeed = Number(process.env["FIRST_SEED"] ?? seed);
+const firstSeed = isSoak || process.env["SEED"] !== undefined ? harnessSeed : FIXED_SEED;
 
 const total = emptyFigures();
 const failedRuns: SimulationResult[] = [];
@@ -64,7 +61,7 @@ function recordResult(result: SimulationResult): void {
  * With SEED, one run twice; otherwise many runs on all cores, the first of them in two processes.
  */
 function listRanges(): SeedRange[] {
-  const once = { from: seed, to: seed + 1, step: 1 };
+  const once = { from: firstSeed, to: firstSeed + 1, step: 1 };
   if (process.env["SEED"] !== undefined) return [once, once];
   // A planted bug may need a later seed than a usual run has; one process searches it.
   if (isDetectionRun) return [{ from: firstSeed, to: firstSeed + 200, step: 1 }];
