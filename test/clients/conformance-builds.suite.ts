@@ -155,7 +155,7 @@ if (isSelected("c")) {
     });
 
     for (const [name, instrument] of Object.entries(INSTRUMENTS)) {
-      const { flags, prefix = [], env = {}, everyLeaseCase } = instrument;
+      const { flags, prefix = [], env = {}, ...size } = instrument;
       const build = (source: string): string[] => {
         if (prefix.length > 0) requirePackages({ valgrind: "valgrind" });
         const program = inWork(`${name}-${source.split("/").at(-1) ?? ""}.program`);
@@ -166,7 +166,7 @@ if (isSelected("c")) {
 
       test(`makes all calls with ${name}, without a finding`, async () => {
         const command = build(join(DRIVERS, "driver.c"));
-        await exercise(new Driver(command, env), nextProduct(), { everyLeaseCase, isC: true });
+        await exercise(new Driver(command, env), nextProduct(), { ...size, isC: true });
       });
 
       test(`is used by many threads with ${name}, without a finding`, async () => {

@@ -1,6 +1,6 @@
 // Builds of the client for C: compilers, standards, sanitizers and valgrind.
 import { join } from "node:path";
-import { installPackages, requirePackages } from "../../support/suite-harness.ts";
+import { chooseSize, installPackages, requirePackages } from "../../support/suite-harness.ts";
 import { SOURCES } from "./clients.ts";
 
 export const DRIVERS = join(import.meta.dir, "drivers");
@@ -57,6 +57,8 @@ interface Instrument {
   readonly env?: Readonly<Record<string, string>>;
   /** Of the lease cases, every so many-th. */
   readonly everyLeaseCase: number;
+  /** Checks of texts with random changes. */
+  readonly mutations?: number;
 }
 
 /** libcurl and OpenSSL are not compiled for TSan, which cannot see their locks. */
@@ -68,6 +70,7 @@ export const INSTRUMENTS: Readonly<Record<string, Instrument>> = {
     flags: ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
     env: { ASAN_OPTIONS: "detect_leaks=1:exitcode=98:check_initialization_order=1" },
     everyLeaseCase: 1,
+    mutations: chooseSize(600, 50_000),
   },
   TSan: {
     flags: ["-g", "-O1", "-fsanitize=thread"],

@@ -2,7 +2,9 @@
 // build that runs twenty times slower than usual.
 import { expect } from "bun:test";
 import type { Driver } from "./driver.ts";
-import { judge, LEASE_CASES, verify } from "./lease-scenarios.ts";
+import { mutateDocument } from "../../support/mutate-document.ts";
+import { createRandom, seed } from "../../support/suite-harness.ts";
+import { issuer, judge, LEASE_CASES, verify } from "./lease-scenarios.ts";
 import { VENDOR_PUBLIC_KEY, type ProductOnServer } from "./site.ts";
 import { hoursFromNow } from "./world.ts";
 
@@ -11,6 +13,8 @@ const NONCE = "device-0123456789";
 interface Exercise {
   /** Every so many-th case of the lease check; 0: the build has no lease check. */
   readonly everyLeaseCase?: number;
+  /** So many leases and licenses with random changes are checked too. */
+  readonly mutations?: number;
   /** Leaves out the cases that are impossible in C. */
   readonly isC?: boolean;
 }
@@ -19,7 +23,7 @@ interface Exercise {
 export async function exercise(
   driver: Driver,
   server: ProductOnServer,
-  { everyLeaseCase = 7, isC = false }: Exercise = {},
+  { everyLeaseCase = 7, mutations = 0, isC = false }: Exercise = {},
 ): Promise<void> {
   const client = "exercise";
   const { product } = server;
@@ -29,6 +33,7 @@ export async function exercise(
   await count(driver, client, server);
   await borrow(driver, client, server, everyLeaseCase > 0);
   if (everyLeaseCase > 0) await checkLeases(driver, everyLeaseCase, isC);
+  await checkMutations(driver, mutations);
   // A slot that is still held is released when the process ends.
   await driver.request("acquire", { client, slot: "left", user: "grace" });
   const { code, stderr } = await driver.end();
@@ -96,5 +101,18 @@ async function checkLeases(driver: Driver, every: number, isC: boolean): Promise
         refusals.map((code) => `LeaseRefused ${code}`),
         title,
       ).toContain(verdict ?? "");
+  }
+}
+
+/** The client may refuse or accept a changed text: it must survive it. */
+async function checkMutations(driver: Driver, count: number): Promise<void> {
+  const random = createRandom(seed);
+  const license = issuer.license();
+  const lease = issuer.lease(license);
+  const bundle = JSON.stringify(await issuer.bundle());
+  for (let round = 0; round < count; round += 1) {
+    const changed = mutateDocument([lease, license, bundle][round % 3] ?? "", random);
+    const texts = round % 3 === 0 ? { lease: changed, license } : { lease, license: changed };
+    await verify(driver, texts);
   }
 }
