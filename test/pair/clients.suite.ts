@@ -96,7 +96,7 @@ test("applications keep their slots, count and end normally after a kill -9 of t
     const { code, stdout, stderr } = await program.end();
     expect([user, code, stderr]).toEqual([user, 0, ""]);
     // Python prints a loss on standard output.
-    expect(stdout).toMatch(/^licensed[^\n]*\npages: \d+\n$/);
+    expect(stdout).toMatch(/^waiting for a slot[^\n]*\nlicensed[^\n]*\npages: \d+\n$/);
   }
   const reply = await fetch(`${beta.url}/api/v4/license`);
   expect(await reply.json()).toMatchObject({ total_consumptions: PAGES * LANGUAGES.length });
