@@ -29,7 +29,7 @@ export class BackupRun {
     this.#server = server;
     this.#secrets = secrets;
     this.#load = new ClientLoad(server.url, seed);
-    this.#interleaver = new Interleaver(this.#folder);
+    this.#interleaver = new Interleaver(this.#folder, () => this.#load.renewLimit());
   }
 
   static async start(seed: number): Promise<BackupRun> {

@@ -23,14 +23,17 @@ type Child = Pick<Bun.Subprocess, "pid" | "exitCode" | "exited">;
 
 export class Interleaver {
   readonly #folder: string;
+  readonly #onCheckpointStep: () => void;
   readonly #folderEvents: FolderWatcher;
   readonly #auditLogEvents: FolderWatcher;
   readonly #stoppedPids = new Set<number>();
   /** How often each event was seen since the beginning. */
   readonly #counts = { rotations: 0, stateOpens: 0, stateReplacements: 0, auditLogWrites: 0 };
 
-  constructor(folder: string) {
+  /** `onCheckpointStep` is called after a checkpoint has started or ended. */
+  constructor(folder: string, onCheckpointStep: () => void) {
     this.#folder = folder;
+    this.#onCheckpointStep = onCheckpointStep;
     this.#folderEvents = new FolderWatcher(folder, ["opened", "renamed", "created"]);
     this.#auditLogEvents = new FolderWatcher(join(folder, "history"), ["changed"]);
     atEnd(() => {
@@ -118,12 +121,16 @@ export class Interleaver {
   }
 
   #countEvents(): void {
+    const { rotations, stateReplacements } = this.#counts;
     for (const { kind, name } of this.#folderEvents.takeEvents()) {
       if (kind === "created" && name.startsWith("journal-")) this.#counts.rotations += 1;
       if (kind === "opened" && name === "state.json") this.#counts.stateOpens += 1;
       if (kind === "renamed" && name === "state.json") this.#counts.stateReplacements += 1;
     }
     this.#counts.auditLogWrites += this.#auditLogEvents.takeEvents().length;
+    const hasStep =
+      this.#counts.rotations > rotations || this.#counts.stateReplacements > stateReplacements;
+    if (hasStep) this.#onCheckpointStep();
   }
 
   /** `pause`: a step after which a process is stopped must be seen at once; others need not. */
