@@ -2,8 +2,7 @@ import { makeDecision, type Decision } from "../decision.ts";
 import type { Fault } from "../fault.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
-import type { License, Retirement, State } from "../state.ts";
-import { HOUR, later, type Instant } from "../time.ts";
+import type { Retirement, State } from "../state.ts";
 
 /** Retires the appliance on this host, so that it can be moved to another one. */
 export interface MoveAway {
@@ -47,9 +46,3 @@ export const isUnusedSite = (state: State): boolean =>
 /** Whether a site ever had a license: else nothing of it is lost if it is replaced. */
 export const hasHadLicense = ({ licenses, tombstones }: State): boolean =>
   licenses.size > 0 || tombstones.size > 0;
-
-/**
- * The end of the grace period on hardware the license was not signed for; null: it was not moved.
- */
-export const moveGraceEnd = ({ movedAt, terms }: License): Instant | null =>
-  movedAt === null ? null : later(movedAt, terms.moveGraceHours * HOUR);

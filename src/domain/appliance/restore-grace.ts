@@ -1,7 +1,6 @@
 import { isForTwoHosts } from "../pair/requested-pair.ts";
 import type { License } from "../state.ts";
 import { HOUR, later, type Instant } from "../time.ts";
-import { moveGraceEnd } from "./move.ts";
 
 /** One host alone cannot serve it without a grace period. */
 export const isForOtherHosts = (
@@ -14,6 +13,12 @@ export const beginRestoreGrace = (
   { restored, grant: { serial } }: License,
   at: Instant,
 ): Required<License>["restored"] => (restored?.serial === serial ? restored : { at, serial });
+
+/**
+ * The end of the grace period on hardware the license was not signed for; null: it was not moved.
+ */
+export const moveGraceEnd = ({ movedAt, terms }: License): Instant | null =>
+  movedAt === null ? null : later(movedAt, terms.moveGraceHours * HOUR);
 
 /** The end of the grace period of a restore; null: the license has none. */
 export const restoreGraceEnd = ({ restored, terms }: License): Instant | null =>

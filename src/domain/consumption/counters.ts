@@ -1,6 +1,6 @@
 import type { IdempotencyKey } from "../idempotency/idempotency.ts";
 import { limits } from "../limits.ts";
-import { findHeldSlot } from "../slots/slots.ts";
+import { findHeldSlot } from "../slots/pool.ts";
 import type { Counter, License } from "../state.ts";
 import type { ConsumptionTerms } from "../licenses/terms.ts";
 import { findNextPeriodStart, type Instant } from "../time.ts";

@@ -3,7 +3,7 @@ import type { Fault } from "../fault.ts";
 import { filterValidLicenses, type LicenseSelector } from "../licenses/licenses.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
-import { countSlotsInUse } from "../slots/pool.ts";
+import { countSlotsInUse, findHeldSlot } from "../slots/pool.ts";
 import { factsOf, type Identity } from "../rules/caller-facts.ts";
 import {
   checkClaim,
@@ -13,7 +13,6 @@ import {
   type Claim,
 } from "../rules/judge-claim.ts";
 import { makeNoSlotFault } from "../rules/no-slot-fault.ts";
-import { findHeldSlot } from "../slots/slots.ts";
 import type { Feature, License, State } from "../state.ts";
 import type { FeatureTerms } from "../licenses/terms.ts";
 import { earliest, later, MINUTE, type Instant } from "../time.ts";

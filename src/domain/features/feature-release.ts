@@ -3,7 +3,7 @@ import type { Event } from "../event.ts";
 import type { Fault } from "../fault.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
-import { findHeldSlot } from "../slots/slots.ts";
+import { findHeldSlot } from "../slots/pool.ts";
 import type { State } from "../state.ts";
 import { resolveFeatureTarget, type FeatureOutcome } from "./features.ts";
 import type { LicenseSelector } from "../licenses/licenses.ts";

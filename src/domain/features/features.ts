@@ -2,7 +2,7 @@ import type { FeatureExpired, FeatureRenewed } from "../event.ts";
 import type { Fault } from "../fault.ts";
 import { findLicenses, findMissingFields, type LicenseSelector } from "../licenses/licenses.ts";
 import { err, ok, type Result } from "../result.ts";
-import { findHeldSlot } from "../slots/slots.ts";
+import { findHeldSlot } from "../slots/pool.ts";
 import type { BaseRegistration } from "../slots/registration.ts";
 import type { Feature, License, State } from "../state.ts";
 import { earliest, type Instant } from "../time.ts";

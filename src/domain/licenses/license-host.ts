@@ -1,5 +1,9 @@
-import { moveGraceEnd } from "../appliance/move.ts";
-import { hostGraceEnd, isForOtherHosts, restoreGraceEnd } from "../appliance/restore-grace.ts";
+import {
+  moveGraceEnd,
+  hostGraceEnd,
+  isForOtherHosts,
+  restoreGraceEnd,
+} from "../appliance/restore-grace.ts";
 import type { Fault } from "../fault.ts";
 import { isForTwoHosts } from "../pair/requested-pair.ts";
 import type { RuleContext } from "../rule-context.ts";

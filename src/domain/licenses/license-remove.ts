@@ -3,7 +3,7 @@ import { makeDecision, type Decision } from "../decision.ts";
 import type { Fault } from "../fault.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
-import { getBorrowEnd } from "../slots/slots.ts";
+import { getBorrowEnd } from "../slots/registration.ts";
 import type { State, Tombstone } from "../state.ts";
 
 export interface LicenseRemove {

@@ -1,6 +1,6 @@
 import type { RuleContext } from "../rule-context.ts";
 import { checkSlotCaps } from "../slots/slot-caps.ts";
-import { findHeldSlot } from "../slots/slots.ts";
+import { findHeldSlot } from "../slots/pool.ts";
 import type { State } from "../state.ts";
 import { earliest, type Instant } from "../time.ts";
 import type { QueuedPlace } from "./place.ts";

@@ -2,14 +2,18 @@ import { makeDecision, type Decision } from "../decision.ts";
 import { personOf } from "../slots/person.ts";
 import type { Event } from "../event.ts";
 import type { Fault } from "../fault.ts";
-import { filterValidLicenses, findLicenses, findMissingFields } from "../licenses/licenses.ts";
-import type { LicenseSelector } from "../licenses/licenses.ts";
+import {
+  filterValidLicenses,
+  findLicenses,
+  findMissingFields,
+  type LicenseSelector,
+} from "../licenses/licenses.ts";
 import { limits } from "../limits.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import { checkAdmission } from "../rules/judge-claim.ts";
 import { limitKeyOf } from "../rules/network.ts";
-import { findHeldSlot } from "../slots/slots.ts";
+import { findHeldSlot } from "../slots/pool.ts";
 import type { State } from "../state.ts";
 import { findPlace } from "./holds.ts";
 import type { PlaceFacts, QueuedPlace } from "./place.ts";

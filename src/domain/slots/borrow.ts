@@ -20,7 +20,6 @@ import { checkBorrow, findBorrowHours } from "../rules/judge-borrow.ts";
 import type { Claim } from "../rules/judge-claim.ts";
 import type { HourLimit } from "../rules/rule-set.ts";
 import {
-  getBorrowEnd,
   findSlot,
   makeSlotRenewed,
   makeSlotOutcome,
@@ -29,6 +28,7 @@ import {
   type SlotOutcome,
   expireEndedSlot,
 } from "./slots.ts";
+import { getBorrowEnd } from "./registration.ts";
 import type { License, State } from "../state.ts";
 import { getLicenseEnd } from "../licenses/terms.ts";
 import { earliest, HOUR, later, latest, MINUTE, type Instant } from "../time.ts";

@@ -1,8 +1,8 @@
 import type { Fault } from "../fault.ts";
 import type { RuleContext } from "../rule-context.ts";
 import { findLapsedLease } from "./ended-borrows.ts";
-import { getBorrowEnd, findHeldSlot } from "./slots.ts";
-import type { Registration } from "./registration.ts";
+import { getBorrowEnd, type Registration } from "./registration.ts";
+import { findHeldSlot } from "./pool.ts";
 import type { License, State } from "../state.ts";
 import { getLicenseEnd, type Terms } from "../licenses/terms.ts";
 import { earliest, HOUR, later, MINUTE, type Instant } from "../time.ts";

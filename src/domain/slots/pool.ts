@@ -25,3 +25,13 @@ export interface SlotPool<T extends SlotHolder> {
 /** Slots taken at this instant, whether or not the expired ones are removed yet. */
 export const countSlotsInUse = (pool: SlotPool<SlotHolder>, at: Instant): number =>
   pool.size - pool.expiryIndex.countEnded(at);
+
+/** The user's slot if it is held at this instant; null: it is not. */
+export function findHeldSlot<T extends SlotHolder>(
+  pool: SlotPool<T>,
+  user: string,
+  at: Instant,
+): T | null {
+  const holder = pool.get(user);
+  return holder !== undefined && at < holder.end ? holder : null;
+}

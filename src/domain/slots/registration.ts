@@ -39,6 +39,10 @@ export interface Registration extends BaseRegistration {
   readonly identity: Identity | null;
 }
 
+/** When this slot's borrow ends; null: it is not borrowed, or no longer. */
+export const getBorrowEnd = ({ borrowedUntil }: Registration, at: Instant): Instant | null =>
+  borrowedUntil !== null && at < borrowedUntil ? borrowedUntil : null;
+
 /** The slots of a license. */
 export interface RegistrationPool extends SlotPool<Registration> {
   /** The slots whose borrow has not ended; its cost does not grow with the number of slots. */

@@ -1,7 +1,7 @@
 import type { CappedFault } from "../fault.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { QueuedPlace } from "../queue/place.ts";
-import { findHeldSlot } from "./slots.ts";
+import { findHeldSlot } from "./pool.ts";
 import type { State } from "../state.ts";
 import type { Instant } from "../time.ts";
 

@@ -3,7 +3,7 @@ import type { License, State } from "../state.ts";
 import { later, MINUTE, type Instant } from "../time.ts";
 import { viewRegistration, type RegistrationView } from "../views.ts";
 import type { Registration } from "./registration.ts";
-import { findHeldSlot } from "./slots.ts";
+import { findHeldSlot } from "./pool.ts";
 
 /** What a reader of the list has seen: all changes before a position, at an instant. */
 export interface ListPosition {

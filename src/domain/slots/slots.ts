@@ -3,7 +3,7 @@ import type { Decision } from "../decision.ts";
 import type { Event, SlotExpired, SlotRenewed } from "../event.ts";
 import type { Fault } from "../fault.ts";
 import { findLicenses, filterValidLicenses, type LicenseSelector } from "../licenses/licenses.ts";
-import { countSlotsInUse, type SlotPool } from "./pool.ts";
+import { countSlotsInUse, findHeldSlot } from "./pool.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import { checkBorrowClaim } from "../rules/judge-borrow.ts";
@@ -16,7 +16,7 @@ import {
 } from "../rules/judge-claim.ts";
 import { makeNoSlotFault } from "../rules/no-slot-fault.ts";
 import type { CallerFacts, Identity } from "../rules/caller-facts.ts";
-import type { BaseRegistration, Registration } from "./registration.ts";
+import { getBorrowEnd, type Registration } from "./registration.ts";
 import type { License, State } from "../state.ts";
 import { countFreeOfProduct, countFreeSlots, filterLendable } from "./free-slots.ts";
 import { findCollectable } from "../queue/collect.ts";
@@ -40,20 +40,6 @@ export interface SlotOutcome {
 }
 
 export type SlotDecision = Result<Decision<SlotOutcome>, Fault>;
-
-/** The user's slot if it is held at this instant; null: it is not. */
-export function findHeldSlot<T extends BaseRegistration>(
-  pool: SlotPool<T>,
-  user: string,
-  at: Instant,
-): T | null {
-  const holder = pool.get(user);
-  return holder !== undefined && at < holder.end ? holder : null;
-}
-
-/** When this slot's borrow ends; null: it is not borrowed, or no longer. */
-export const getBorrowEnd = ({ borrowedUntil }: Registration, at: Instant): Instant | null =>
-  borrowedUntil !== null && at < borrowedUntil ? borrowedUntil : null;
 
 /** The license to use: the one whose slot the user already holds, or one with a free slot. */
 export interface SlotChoice {

@@ -1,13 +1,12 @@
-import type { LicenseSelector } from "../licenses/licenses.ts";
+import { type LicenseSelector, findLicenses, findMissingFields } from "../licenses/licenses.ts";
 import { makeDecision, type Decision } from "../decision.ts";
 import type { Event, FeatureReleased, ReleasedBy, SlotReleased } from "../event.ts";
 import type { Fault } from "../fault.ts";
-import { findLicenses, findMissingFields } from "../licenses/licenses.ts";
 import { findPlace, leaveQueue } from "../queue/holds.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
-import { getBorrowEnd, findHeldSlot } from "./slots.ts";
-import type { Registration } from "./registration.ts";
+import { getBorrowEnd, type Registration } from "./registration.ts";
+import { findHeldSlot } from "./pool.ts";
 import type { License, State } from "../state.ts";
 import type { Instant } from "../time.ts";
 

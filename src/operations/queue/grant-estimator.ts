@@ -1,5 +1,5 @@
 import { countSlotsInUse } from "../../domain/slots/pool.ts";
-import { getBorrowEnd } from "../../domain/slots/slots.ts";
+import { getBorrowEnd } from "../../domain/slots/registration.ts";
 import type { State } from "../../domain/state.ts";
 import { instant, latest, SECOND, type Instant } from "../../domain/time.ts";
 import { WaitEstimates, type SlotsInUse } from "../../usage/eta/wait-estimates.ts";

@@ -1,7 +1,7 @@
 import { listUnrecorded } from "../../domain/demand/episode.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { Fault } from "../../domain/fault.ts";
-import { getBorrowEnd } from "../../domain/slots/slots.ts";
+import { getBorrowEnd } from "../../domain/slots/registration.ts";
 import type { State } from "../../domain/state.ts";
 import { DAY, earliest, later, type Instant } from "../../domain/time.ts";
 import type { AuditLogDamagedFault } from "../../faults/fault-types.ts";
