@@ -63,7 +63,7 @@ export function decodeCode(code: string, bits: number): DecodedCode {
   const canonical = canonicalizeCode(code);
   const sizes = codeRowSizes(bits);
   if (canonical.length !== sumOf(sizes))
-    return { ok: false, fault: findWrongLength(canonical, sizes) };
+    return { ok: false, fault: findWrongLine(code, sizes) ?? findWrongLength(canonical, sizes) };
   const symbols: number[] = [];
   for (const [index, size] of sizes.entries()) {
     const start = index * (ROW + 1);
@@ -78,6 +78,17 @@ export function decodeCode(code: string, bits: number): DecodedCode {
 }
 
 const sumOf = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0);
+
+/** The only line of the wrong length, of a code that was typed in as many lines as it has rows. */
+function findWrongLine(code: string, sizes: readonly number[]): CodeFault | null {
+  const lines = code.trim().split("\n").map(canonicalizeCode);
+  if (lines.length !== sizes.length) return null;
+  const [fault, another] = sizes.flatMap((expected, index): CodeFault[] => {
+    const symbols = lines[index]?.length ?? 0;
+    return symbols === expected ? [] : [{ wrong: "row length", row: index + 1, symbols, expected }];
+  });
+  return another === undefined ? (fault ?? null) : null;
+}
 
 /**
  * Finds the row with a missing or an extra symbol, or the missing row: the rows before it are right

@@ -68,6 +68,15 @@ test.each(SIZES)(
   },
 );
 
+test("decodeCode names the line that lacks a symbol, also if another row could lack it", () => {
+  // Of one code in 32, the row that lacks its first symbol is right with the symbol before it.
+  for (const bytes of fc.sample(bytesOf(544), { numRuns: 200, seed: 45 })) {
+    const rows = encodeCode(bytes, 544).split("\n");
+    const shortRow = (rows[2] ?? "").slice(1);
+    expect(decodeCode(rows.with(2, shortRow).join("\n"), 544)).toEqual(wrongCount(3, 19, 20));
+  }
+});
+
 test("decodeCode and decodeCrockford restore encoded bytes of any length", () => {
   fc.assert(
     fc.property(anyCode, ({ bits, bytes }) => {
