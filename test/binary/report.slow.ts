@@ -18,7 +18,7 @@ describe("the reports of a month", () => {
       expect([code, stderr]).toEqual([0, ""]);
       return stdout;
     };
-    const whatIf = ["report", "what-if", "--product", "CAD", "--slots", "8..20"];
+    const whatIf = ["report", "what-if", "--product", "CAD", "--slots", "8..40"];
     const stopped = [await run("report", "--table", "days"), await run(...whatIf)];
     const site = await RunningSite.open([], folder);
     const running = [await run("report", "--table", "days"), await run(...whatIf)];
