@@ -10,7 +10,7 @@ const SEARCHES = [
     title: "slots, a feature and the queue",
     calls: "sharing",
     maxWorlds: chooseSize(30_000, 500_000),
-    depth: chooseSize(7, 8),
+    depth: chooseSize(7, 9),
   },
   {
     title: "leases on two devices",
