@@ -2,13 +2,17 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DOCUMENT_KINDS, type DocumentKind } from "../../src/license/document-kinds.ts";
-import { describeDocumentKind } from "../../src/license/document-kinds.ts";
+import {
+  describeDocumentKind,
+  DOCUMENT_KINDS,
+  type DocumentKind,
+} from "../../src/license/document-kinds.ts";
 import { expectRefusedUnchanged, openSharedAppliance } from "../support/appliance.ts";
+import { repositoryRoot } from "../support/sources.ts";
 
 const readDocument = (kind: DocumentKind): string =>
   readFileSync(
-    join(import.meta.dir, "..", "vectors", "documents", `good-${kind}.jwt`),
+    join(repositoryRoot, "test", "vectors", "documents", `good-${kind}.jwt`),
     "utf8",
   ).trim();
 

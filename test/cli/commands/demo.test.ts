@@ -10,6 +10,7 @@ import {
   startServer,
   type RunningServer,
 } from "../../support/run-berth.ts";
+import { repositoryRoot } from "../../support/sources.ts";
 import { modeOf, tempFolder } from "../../support/temp-folder.ts";
 
 const folderOf = ({ banner }: RunningServer): string => /^ {2}data +(\S+)/m.exec(banner)?.[1] ?? "";
@@ -210,7 +211,7 @@ test("berth slots --json prints a list longer than a pipe's buffer completely to
       expect((await demo.post("register", { product, user, user_info })).status).toBe(200);
     }
   }
-  const main = join(import.meta.dir, "..", "..", "..", "src", "main.ts");
+  const main = join(repositoryRoot, "src", "main.ts");
   const script = `"${process.execPath}" "${main}" slots --json --data "${data}" | (sleep 0.4; cat)`;
   const shell = Bun.spawn(["sh", "-c", script], { stdout: "pipe", stderr: "pipe" });
   const text = await shell.stdout.text();
