@@ -56,6 +56,44 @@ const ALLOWED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@sinclair/typebox": ["http", "operations", "store", "license"],
 };
 
+/**
+ * The folders of src/domain, and the files beside them, lowest first: each may import only itself
+ * and those before it. What a topic is (`model`) is below what is done with it.
+ */
+const DOMAIN_ORDER = [
+  "result.ts",
+  "time.ts",
+  "utc-day.ts",
+  "text",
+  "index",
+  "backups",
+  "model",
+  "access",
+  "settings",
+  "audit",
+  "trust",
+  "appliance",
+  "idempotency",
+  "demand",
+  "pair",
+  "licenses",
+  "clock",
+  "rules",
+  "queue",
+  "features",
+  "consumption",
+  "slots",
+  "queue/dispatch",
+  "requests",
+  "statements",
+  "views",
+  "invariants.ts",
+  "event-catalogue.ts",
+  "evolve",
+  "decide.ts",
+  "transact.ts",
+];
+
 /** Not allowed in src/domain: a rule is a pure function of state, command and instant. */
 const IMPURE =
   /\b(?:Date|Math\.random|process|crypto|Bun|performance|setTimeout|setInterval|fetch|async|await)\b|Temporal\.Now/;
@@ -252,6 +290,31 @@ describe("the state", () => {
       // A state in memory only, in which recorded demand is decided again.
       "src/usage/what-if/replayed-site.ts",
     ]);
+  });
+});
+
+describe("folders of src/domain", () => {
+  const folderOf = (path: string): string => {
+    const inDomain = relative("src/domain", path);
+    if (inDomain.startsWith("model/")) return "model";
+    return inDomain.includes("/") ? dirname(inDomain) : inDomain;
+  };
+  const domainSources = sources.filter(({ path }) => topFolderOf(path) === "domain");
+
+  test("have their places in one order, each once", () => {
+    const folders = new Set(domainSources.map(({ path }) => folderOf(path)));
+    expect(DOMAIN_ORDER.toSorted()).toEqual([...folders].toSorted());
+  });
+
+  test("import only folders that are lower in this order", () => {
+    const rankOf = (path: string): number => DOMAIN_ORDER.indexOf(folderOf(path));
+    const upward = domainSources.flatMap(({ path, text }) =>
+      listImports(text)
+        .map((name) => join(dirname(path), name))
+        .filter((target) => rankOf(target) > rankOf(path))
+        .map((target) => `${path} imports ${target}`),
+    );
+    expect(upward).toEqual([]);
   });
 });
 

@@ -290,7 +290,7 @@ describe("src/desk/README.md", () => {
 
 describe("src/license/FORMATS.md", () => {
   test("lists every event that can be in the journal, and no other", () => {
-    const source = readFileSync(join(repositoryRoot, "src", "domain", "event.ts"), "utf8");
+    const source = readFileSync(join(repositoryRoot, "src/domain/model/event.ts"), "utf8");
     const [, union = ""] = /^export type Event =\n((?: {2}\| \w+;?\n)+)/m.exec(source) ?? [];
     const types = [...union.matchAll(/\w+/g)].map(([type]) => type);
     const rows = tableRowsBelow("src/license/FORMATS.md", "### Events");

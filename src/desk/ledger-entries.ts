@@ -1,4 +1,4 @@
-import type { RetiredKey } from "../domain/state.ts";
+import type { RetiredKey } from "../domain/model/state.ts";
 import type { PublicKey } from "../license/keys.ts";
 import type { TermsDocument } from "../license/terms.ts";
 

@@ -1,5 +1,5 @@
 import { DAY, type Instant } from "../domain/time.ts";
-import { limits } from "../domain/limits.ts";
+import { limits } from "../domain/model/limits.ts";
 import type { UsageStatement } from "../license/usage-statement.ts";
 import type { Ledger } from "./ledger.ts";
 import type { StatementEntry } from "./ledger-entries.ts";

@@ -1,8 +1,8 @@
-import { decideChangeAccess } from "./appliance/change-access.ts";
-import { decideChangeSettings } from "./appliance/change-settings.ts";
-import { decideCountRefusals } from "./appliance/count-refusals.ts";
+import { decideChangeAccess } from "./access/change-access.ts";
+import { decideChangeSettings } from "./settings/change-settings.ts";
+import { decideCountRefusals } from "./audit/count-refusals.ts";
 import { decideCreate } from "./appliance/create.ts";
-import { decideDeclareAuditGaps } from "./appliance/audit-gaps.ts";
+import { decideDeclareAuditGaps } from "./audit/audit-gaps.ts";
 import { decideMoveAway } from "./appliance/move.ts";
 import { decideSetKeys } from "./appliance/set-keys.ts";
 import {
@@ -14,34 +14,34 @@ import {
 import { decideAddConsumption } from "./consumption/add-consumption.ts";
 import { decideAddFeatureConsumption } from "./consumption/add-feature-consumption.ts";
 import { decideEndEpisodes, decideObserveEpisodes } from "./demand/record-episodes.ts";
-import type { Decision } from "./decision.ts";
-import type { Fault } from "./fault.ts";
+import type { Decision } from "./model/decision.ts";
+import type { Fault } from "./model/fault.ts";
 import { decideFeatureRegister } from "./features/feature-register.ts";
 import { decideFeatureRelease, decideFeatureReleaseAll } from "./features/feature-release.ts";
-import { decideAirgapGenerate } from "./licenses/airgap-generate.ts";
-import { decideAirgapLicense } from "./licenses/airgap-license.ts";
-import { decideCancelRequest } from "./licenses/cancel-request.ts";
-import { decideLicenseGenerate } from "./licenses/license-generate.ts";
-import { decideLicenseRemove } from "./licenses/license-remove.ts";
-import { decideLicenseUpload } from "./licenses/license-upload.ts";
-import { decideDistrustVendor, decideTrustVendor } from "./licenses/trust.ts";
+import { decideAirgapGenerate } from "./requests/airgap-generate.ts";
+import { decideAirgapLicense } from "./requests/airgap-license.ts";
+import { decideCancelRequest } from "./requests/cancel-request.ts";
+import { decideLicenseGenerate } from "./requests/license-generate.ts";
+import { decideLicenseRemove } from "./requests/license-remove.ts";
+import { decideLicenseUpload } from "./requests/license-upload.ts";
+import { decideDistrustVendor, decideTrustVendor } from "./trust/trust.ts";
 import { err, type Result } from "./result.ts";
 import { decideAdmitHost } from "./pair/admit-host.ts";
 import { decideChangeLeader } from "./pair/change-leader.ts";
 import { decideLeavePair } from "./pair/leave-pair.ts";
 import { decideApplyRules } from "./rules/apply-rules.ts";
 import { decideRecallReservation } from "./rules/recall-reservation.ts";
-import type { RuleContext } from "./rule-context.ts";
+import type { RuleContext } from "./model/rule-context.ts";
 import { decideAcknowledgeStatement } from "./statements/acknowledge-statement.ts";
 import { decideMakeStatement } from "./statements/make-statement.ts";
 import { decideSettleExpiries } from "./statements/settle-expiries.ts";
 import { decideBorrow } from "./slots/borrow.ts";
 import { decideRegister } from "./slots/register.ts";
 import { decideUnregister, decideUnregisterAll } from "./slots/unregister.ts";
-import { decideDropPlace, decideMovePlace } from "./queue/change-place.ts";
-import { decideDispatch } from "./queue/dispatch.ts";
-import { decideTakePlace } from "./queue/take-place.ts";
-import type { State } from "./state.ts";
+import { decideDropPlace, decideMovePlace } from "./queue/dispatch/change-place.ts";
+import { decideDispatch } from "./queue/dispatch/dispatch.ts";
+import { decideTakePlace } from "./queue/dispatch/take-place.ts";
+import type { State } from "./model/state.ts";
 
 /** The list of commands: one row per command, under its name. */
 const DECIDERS = {

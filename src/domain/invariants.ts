@@ -1,10 +1,10 @@
-import type { Event } from "./event.ts";
-import type { SlotPool } from "./slots/pool.ts";
-import { countSlotsInUse } from "./slots/pool.ts";
-import type { BaseRegistration } from "./slots/registration.ts";
+import type { Event } from "./model/event.ts";
+import type { SlotPool } from "./model/slots/pool.ts";
+import { countSlotsInUse } from "./model/slots/pool.ts";
+import type { BaseRegistration } from "./model/slots/registration.ts";
 import { countHolds } from "./queue/holds.ts";
-import type { State } from "./state.ts";
-import { canBorrow, type ConsumptionTerms } from "./licenses/terms.ts";
+import type { State } from "./model/state.ts";
+import { canBorrow, type ConsumptionTerms } from "./model/licenses/terms.ts";
 import type { Instant } from "./time.ts";
 
 /**

@@ -1,15 +1,15 @@
 import { decide, type Command, type OutcomeOf } from "./decide.ts";
 import { isNewGrant } from "./event-catalogue.ts";
-import type { Event } from "./event.ts";
+import type { Event } from "./model/event.ts";
 import { evolve } from "./evolve/evolve.ts";
-import type { Fault } from "./fault.ts";
+import type { Fault } from "./model/fault.ts";
 import { makeFeatureExpired } from "./features/features.ts";
 import { assertGrantInvariants } from "./invariants.ts";
-import { limits } from "./limits.ts";
+import { limits } from "./model/limits.ts";
 import { err, ok, type Result } from "./result.ts";
-import type { RuleContext } from "./rule-context.ts";
+import type { RuleContext } from "./model/rule-context.ts";
 import { makeSlotExpired } from "./slots/slots.ts";
-import type { State } from "./state.ts";
+import type { State } from "./model/state.ts";
 import type { Instant } from "./time.ts";
 
 export interface TransactionResult<O> {

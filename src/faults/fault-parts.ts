@@ -1,4 +1,4 @@
-import type { ReturnedLicense, TrustConflict } from "../domain/fault.ts";
+import type { ReturnedLicense, TrustConflict } from "../domain/model/fault.ts";
 import type { Instant } from "../domain/time.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 

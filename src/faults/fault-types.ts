@@ -1,4 +1,4 @@
-import type { Fault } from "../domain/fault.ts";
+import type { Fault } from "../domain/model/fault.ts";
 import type { CodeFault } from "../license/code.ts";
 import type { VendorFileFault } from "../license/document-fault.ts";
 import type { FrameFault } from "../license/frame-fault.ts";

@@ -1,6 +1,6 @@
-import type { Fault } from "../domain/fault.ts";
-import { pluralize } from "../domain/event-texts.ts";
-import { limits } from "../domain/limits.ts";
+import type { Fault } from "../domain/model/fault.ts";
+import { pluralize } from "../domain/model/event-texts.ts";
+import { limits } from "../domain/model/limits.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import {
   CONFLICT_HINTS,

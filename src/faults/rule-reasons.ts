@@ -1,4 +1,4 @@
-import type { Fault } from "../domain/fault.ts";
+import type { Fault } from "../domain/model/fault.ts";
 
 /**
  * Short texts of the refusals of the rules: they are counted, so each needs a text that fits into

@@ -1,5 +1,5 @@
-import { pluralize } from "../domain/event-texts.ts";
-import { RECALL_DURATION } from "../domain/rules/recall.ts";
+import { pluralize } from "../domain/model/event-texts.ts";
+import { RECALL_DURATION } from "../domain/model/rules/recall.ts";
 import { MINUTE } from "../domain/time.ts";
 import type {
   CappedFault,
@@ -7,7 +7,7 @@ import type {
   Fault,
   OverReservedPool,
   ReservedSlots,
-} from "../domain/fault.ts";
+} from "../domain/model/fault.ts";
 
 /** Texts of refusals by the site's rules: each names the rule, its line, and what to do. */
 

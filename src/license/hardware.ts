@@ -1,4 +1,4 @@
-import { requiredComponents } from "../domain/hardware-digest.ts";
+import { requiredComponents } from "../domain/model/hardware-digest.ts";
 
 /**
  * Binds a license to a machine: a list of keyed hashes of its components, fixed when the request is

@@ -2,7 +2,7 @@ import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { Instant } from "../domain/time.ts";
-import type { Terms } from "../domain/licenses/terms.ts";
+import type { Terms } from "../domain/model/licenses/terms.ts";
 import { signDocument } from "./document.ts";
 import type { VendorDocumentFault } from "./document-fault.ts";
 import { PublicKey, type PrivateKey } from "./keys.ts";

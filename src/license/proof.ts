@@ -1,5 +1,5 @@
-import type { Grant, License } from "../domain/state.ts";
-import { withdrawFeature, type Terms } from "../domain/licenses/terms.ts";
+import type { Grant, License } from "../domain/model/state.ts";
+import { withdrawFeature, type Terms } from "../domain/model/licenses/terms.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { deriveAirgapLicenseId } from "./airgap-id.ts";
 import { parseBundle } from "./bundle.ts";

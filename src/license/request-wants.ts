@@ -1,5 +1,5 @@
 import { Value } from "@sinclair/typebox/value";
-import type { RequestWants } from "../domain/state.ts";
+import type { RequestWants } from "../domain/model/state.ts";
 import { RequestWantsDocument } from "./request.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { limits } from "../domain/limits.ts";
+import { limits } from "../domain/model/limits.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import {
   readDocumentHeader,

@@ -1,6 +1,6 @@
 import { Type, type Static, type TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import type { FeatureTerms, Terms } from "../domain/licenses/terms.ts";
+import type { FeatureTerms, Terms } from "../domain/model/licenses/terms.ts";
 import { instant, type Instant } from "../domain/time.ts";
 
 const closed = { additionalProperties: false };

@@ -3,7 +3,7 @@ import { Value } from "@sinclair/typebox/value";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { Instant } from "../domain/time.ts";
 import { INVISIBLE } from "../domain/text/invisible-characters.ts";
-import { isKeyRetired } from "../domain/licenses/trust.ts";
+import { isKeyRetired } from "../domain/trust/trust.ts";
 import {
   readDocumentHeader,
   signDocument,

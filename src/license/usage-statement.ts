@@ -2,7 +2,7 @@ import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { Type, type Static, type TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { base64url } from "jose";
-import { limits } from "../domain/limits.ts";
+import { limits } from "../domain/model/limits.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { countDays, parseDay } from "../domain/utc-day.ts";
 import {

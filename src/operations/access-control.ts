@@ -1,6 +1,6 @@
-import type { AccessChange } from "../domain/appliance/access-change.ts";
-import type { ChangeAccess } from "../domain/appliance/change-access.ts";
-import type { Fault } from "../domain/fault.ts";
+import type { AccessChange } from "../domain/model/access-change.ts";
+import type { ChangeAccess } from "../domain/access/change-access.ts";
+import type { Fault } from "../domain/model/fault.ts";
 import type { AccessFault } from "../faults/fault-types.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { DAY } from "../domain/time.ts";

@@ -1,6 +1,6 @@
-import type { RefusalTotal } from "../domain/demand/refusal-total.ts";
+import type { RefusalTotal } from "../domain/model/demand/refusal-total.ts";
 import { findOverReserved } from "../domain/rules/apply-rules.ts";
-import type { State } from "../domain/state.ts";
+import type { State } from "../domain/model/state.ts";
 import {
   listStatementStatus,
   type StatementStatus,
@@ -11,7 +11,7 @@ import {
   viewLicense,
   type LicenseView,
   type RulesSummary,
-} from "../domain/views.ts";
+} from "../domain/views/views.ts";
 import type { StoreHealth as StorageHealth } from "../store/store-health.ts";
 import type { StoreStatus } from "../store/store-options.ts";
 import type { Store } from "../store/store.ts";

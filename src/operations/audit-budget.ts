@@ -1,5 +1,5 @@
-import type { Fault } from "../domain/fault.ts";
-import { limitKeyOf } from "../domain/rules/network.ts";
+import type { Fault } from "../domain/model/fault.ts";
+import { limitKeyOf } from "../domain/model/rules/network.ts";
 import { HOUR, SECOND, type Instant } from "../domain/time.ts";
 import { SOCKET_PEER } from "../platform/network/networks.ts";
 import type { AuditMeter } from "../store/store-options.ts";

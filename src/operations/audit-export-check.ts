@@ -1,5 +1,5 @@
-import { addGap, skipGaps, type AuditPosition } from "../domain/appliance/audit-gaps.ts";
-import type { AuditGap } from "../domain/state.ts";
+import { addGap, skipGaps, type AuditPosition } from "../domain/audit/audit-gaps.ts";
+import type { AuditGap } from "../domain/model/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { GENESIS } from "../platform/crypto/hash.ts";

@@ -1,6 +1,6 @@
-import type { Event } from "../domain/event.ts";
+import type { Event } from "../domain/model/event.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import type { State } from "../domain/state.ts";
+import type { State } from "../domain/model/state.ts";
 import type { Instant } from "../domain/time.ts";
 import { runBetweenRequests } from "../platform/schedule/yield-to-requests.ts";
 import type { AuditLogDamagedFault } from "../faults/fault-types.ts";

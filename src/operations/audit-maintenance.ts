@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import type { Fault } from "../domain/fault.ts";
+import type { Fault } from "../domain/model/fault.ts";
 import type { AuditMaintenanceFault } from "../faults/fault-types.ts";
-import { limits } from "../domain/limits.ts";
+import { limits } from "../domain/model/limits.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import type { AuditGap, AuditGapFile } from "../domain/state.ts";
+import type { AuditGap, AuditGapFile } from "../domain/model/state.ts";
 import { finishBetweenRequests } from "../platform/schedule/yield-to-requests.ts";
 import { errorCode } from "../platform/files/system-error.ts";
 import type { AuditFinding } from "../store/audit/audit-health.ts";

@@ -1,11 +1,11 @@
-import { reportAppliance } from "../domain/licenses/license-generate.ts";
-import { findReportedHeads } from "../domain/licenses/open-requests.ts";
-import type { RequestedPair } from "../domain/pair/licensed-host.ts";
-import type { State } from "../domain/state.ts";
+import { reportAppliance } from "../domain/requests/license-generate.ts";
+import { findReportedHeads } from "../domain/requests/open-requests.ts";
+import type { RequestedPair } from "../domain/model/pair/licensed-host.ts";
+import type { State } from "../domain/model/state.ts";
 import { publicPart } from "../license/keys.ts";
 import type { LicenseRequest, RequestPairDocument } from "../license/request.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
-import type { HardwareDigest } from "../domain/hardware-digest.ts";
+import type { HardwareDigest } from "../domain/model/hardware-digest.ts";
 import type { Identity } from "./identity.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { Fault } from "../domain/fault.ts";
+import type { Fault } from "../domain/model/fault.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { TaskQueue } from "../platform/schedule/task-queue.ts";
 import type { StorageFault } from "../store/journal/storage-fault.ts";

@@ -1,6 +1,6 @@
 import type { AddConsumption } from "../domain/consumption/add-consumption.ts";
 import type { AddFeatureConsumption } from "../domain/consumption/add-feature-consumption.ts";
-import type { FeatureView, LicenseView } from "../domain/views.ts";
+import type { FeatureView, LicenseView } from "../domain/views/views.ts";
 import {
   buildIdempotency,
   type CommandRunner,

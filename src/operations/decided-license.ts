@@ -1,7 +1,12 @@
-import type { InstalledLicense } from "../domain/licenses/install-license.ts";
-import type { RuleContext } from "../domain/rule-context.ts";
-import type { License, State } from "../domain/state.ts";
-import { viewFeature, viewLicense, type FeatureView, type LicenseView } from "../domain/views.ts";
+import type { InstalledLicense } from "../domain/requests/install-license.ts";
+import type { RuleContext } from "../domain/model/rule-context.ts";
+import type { License, State } from "../domain/model/state.ts";
+import {
+  viewFeature,
+  viewLicense,
+  type FeatureView,
+  type LicenseView,
+} from "../domain/views/views.ts";
 
 /** The license that a decision names, read in the same step as the decision. */
 export function getDecidedLicense(state: State, id: number): License {

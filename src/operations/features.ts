@@ -1,7 +1,7 @@
 import type { OutcomeOf } from "../domain/decide.ts";
 import type { FeatureRegister } from "../domain/features/feature-register.ts";
 import type { FeatureRelease, FeatureReleaseAll } from "../domain/features/feature-release.ts";
-import type { FeatureView } from "../domain/views.ts";
+import type { FeatureView } from "../domain/views/views.ts";
 import {
   passOutcome,
   type CommandRunner,

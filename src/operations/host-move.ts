@@ -1,4 +1,4 @@
-import type { Retirement } from "../domain/state.ts";
+import type { Retirement } from "../domain/model/state.ts";
 import { randomId } from "../platform/crypto/random.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { FolderRefused } from "../store/folder/refusal.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { HardwareDigest } from "../domain/hardware-digest.ts";
-import type { Grant, License } from "../domain/state.ts";
+import type { HardwareDigest } from "../domain/model/hardware-digest.ts";
+import type { Grant, License } from "../domain/model/state.ts";
 import {
   hashComponents,
   computeHardwareId,

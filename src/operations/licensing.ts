@@ -1,4 +1,4 @@
-import type { Fault } from "../domain/fault.ts";
+import type { Fault } from "../domain/model/fault.ts";
 import type { LicenseFileFault } from "../faults/fault-types.ts";
 import {
   filterValidLicenses,
@@ -6,14 +6,14 @@ import {
   findMissingFields,
   type LicenseSelector,
 } from "../domain/licenses/licenses.ts";
-import { findRequestWarnings } from "../domain/licenses/request-warnings.ts";
+import { findRequestWarnings } from "../domain/requests/request-warnings.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import { findOpenRequests, findRequestToShow } from "../domain/licenses/open-requests.ts";
-import type { OpenRequest, RequestWants, State, Tombstone } from "../domain/state.ts";
-import type { ReportedHead } from "../domain/pair/licensed-host.ts";
-import type { WantedHosts } from "../domain/pair/requested-pair.ts";
+import { findOpenRequests, findRequestToShow } from "../domain/requests/open-requests.ts";
+import type { OpenRequest, RequestWants, State, Tombstone } from "../domain/model/state.ts";
+import type { ReportedHead } from "../domain/model/pair/licensed-host.ts";
+import type { WantedHosts } from "../domain/licenses/requested-pair.ts";
 import { instant, type Instant } from "../domain/time.ts";
-import { viewLicense, type LicenseView } from "../domain/views.ts";
+import { viewLicense, type LicenseView } from "../domain/views/views.ts";
 import { buildCloudRequest } from "../license/cloud-request.ts";
 import { publicPart } from "../license/keys.ts";
 import { verifyLicense } from "../license/license.ts";

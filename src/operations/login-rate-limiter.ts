@@ -1,4 +1,4 @@
-import { limitKeyOf } from "../domain/rules/network.ts";
+import { limitKeyOf } from "../domain/model/rules/network.ts";
 import { MINUTE } from "../domain/time.ts";
 import { RateLimiter } from "../platform/schedule/rate-limiter.ts";
 

@@ -1,5 +1,5 @@
-import type { RefusalCount } from "../domain/appliance/count-refusals.ts";
-import { limits } from "../domain/limits.ts";
+import type { RefusalCount } from "../domain/audit/count-refusals.ts";
+import { limits } from "../domain/model/limits.ts";
 import type { RefusalSubject } from "./demand/demand-of-command.ts";
 
 interface Bucket extends RefusalSubject {

@@ -1,5 +1,5 @@
-import type { SettingChange } from "../domain/appliance/setting-change.ts";
-import type { Fault } from "../domain/fault.ts";
+import type { SettingChange } from "../domain/model/setting-change.ts";
+import type { Fault } from "../domain/model/fault.ts";
 import { err, type Result } from "../domain/result.ts";
 import { realDisk } from "../platform/files/disk.ts";
 import { errorCode } from "../platform/files/system-error.ts";

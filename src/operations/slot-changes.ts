@@ -2,8 +2,8 @@ import {
   findSlotChanges,
   type ListPosition,
   type SlotChanges,
-} from "../domain/slots/slot-changes.ts";
-import type { State } from "../domain/state.ts";
+} from "../domain/views/slot-changes.ts";
+import type { State } from "../domain/model/state.ts";
 import { instant, type Instant } from "../domain/time.ts";
 import { randomBytes } from "../platform/crypto/random.ts";
 

@@ -1,17 +1,17 @@
-import { fingerprintPartsOf } from "../domain/slots/contact.ts";
+import { fingerprintPartsOf } from "../domain/model/slots/contact.ts";
 import type { OutcomeOf } from "../domain/decide.ts";
-import type { Fault } from "../domain/fault.ts";
+import type { Fault } from "../domain/model/fault.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import type { RuleContext } from "../domain/rule-context.ts";
-import { factsOf } from "../domain/rules/caller-facts.ts";
+import type { RuleContext } from "../domain/model/rule-context.ts";
+import { factsOf } from "../domain/model/rules/caller-facts.ts";
 import { findLongestBorrow } from "../domain/rules/judge-borrow.ts";
 import type { Borrow } from "../domain/slots/borrow.ts";
 import { computeLeaseEnd } from "../domain/slots/leases.ts";
 import type { Register } from "../domain/slots/register.ts";
-import { countSlotsInUse, findHeldSlot } from "../domain/slots/pool.ts";
+import { countSlotsInUse, findHeldSlot } from "../domain/model/slots/pool.ts";
 import { type SlotOutcome } from "../domain/slots/slots.ts";
 import type { Unregister, UnregisterAll } from "../domain/slots/unregister.ts";
-import type { State } from "../domain/state.ts";
+import type { State } from "../domain/model/state.ts";
 import type { Instant } from "../domain/time.ts";
 import {
   viewLicense,
@@ -19,7 +19,7 @@ import {
   type LicenseView,
   type PageRange,
   type RegistrationView,
-} from "../domain/views.ts";
+} from "../domain/views/views.ts";
 import type { Lease } from "../license/lease.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import { runBetweenRequests } from "../platform/schedule/yield-to-requests.ts";

@@ -1,8 +1,8 @@
 import { canSetClockFreely, findOpenTimeNonce, type SetClockBack } from "../domain/clock/clock.ts";
-import type { Fault } from "../domain/fault.ts";
+import type { Fault } from "../domain/model/fault.ts";
 import type { LicenseFileFault } from "../faults/fault-types.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import { hasDateOrPeriod } from "../domain/licenses/terms.ts";
+import { hasDateOrPeriod } from "../domain/model/licenses/terms.ts";
 import { instant, latest, MINUTE, SECOND, type Instant } from "../domain/time.ts";
 import { CLOCK_LIMITS, isClockSuspect } from "../domain/clock/timekeeper.ts";
 import { encodeTimeCode, verifyTimeDocument } from "../license/time-document.ts";

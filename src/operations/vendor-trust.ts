@@ -1,6 +1,6 @@
-import type { Fault } from "../domain/fault.ts";
+import type { Fault } from "../domain/model/fault.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import type { TrustedVendor } from "../domain/state.ts";
+import type { TrustedVendor } from "../domain/model/state.ts";
 import type { LicenseFileFault, TrustClosedFault } from "../faults/fault-types.ts";
 import { fingerprintOf } from "../license/keys.ts";
 import { findProofFault } from "../license/proof.ts";

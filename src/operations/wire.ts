@@ -1,5 +1,5 @@
-import type { SlotCaps } from "../domain/rule-context.ts";
-import type { DataFolderKind } from "../domain/state.ts";
+import type { SlotCaps } from "../domain/model/rule-context.ts";
+import type { DataFolderKind } from "../domain/model/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { HardwareComponent } from "../license/hardware.ts";
 import type { PrivateKey } from "../license/keys.ts";

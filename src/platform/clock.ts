@@ -1,4 +1,4 @@
-import type { ClockJump } from "../domain/clock/clock-jump-types.ts";
+import type { ClockJump } from "../domain/model/clock-jump-types.ts";
 import { instant, later, type Instant } from "../domain/time.ts";
 import {
   acceptSystemClock,

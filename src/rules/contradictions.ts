@@ -1,4 +1,4 @@
-import type { NamedGroup, PoolRules, RuleSet } from "../domain/rules/rule-set.ts";
+import type { NamedGroup, PoolRules, RuleSet } from "../domain/model/rules/rule-set.ts";
 import { GroupOverlaps } from "./group-overlaps.ts";
 import type { RulesFinding } from "./rules-finding.ts";
 import { quoteName } from "./table-reader.ts";

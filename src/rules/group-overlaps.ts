@@ -1,5 +1,5 @@
-import { isInNetwork, parseNetwork, type Network } from "../domain/rules/network.ts";
-import { GROUP_FACTS, type Group } from "../domain/rules/rule-set.ts";
+import { isInNetwork, parseNetwork, type Network } from "../domain/model/rules/network.ts";
+import { GROUP_FACTS, type Group } from "../domain/model/rules/rule-set.ts";
 
 /** More would take longer than the check is worth; groups that are not compared may overlap. */
 const MAX_COMPARISONS = 200_000;

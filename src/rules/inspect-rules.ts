@@ -1,4 +1,4 @@
-import type { RuleSet } from "../domain/rules/rule-set.ts";
+import type { RuleSet } from "../domain/model/rules/rule-set.ts";
 import { parseRulesInSteps } from "./parse-rules.ts";
 import type { RulesFinding } from "./rules-finding.ts";
 import { checkRules, type SiteFacts } from "./site-findings.ts";

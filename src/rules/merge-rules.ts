@@ -7,8 +7,8 @@ import type {
   QueueRules,
   Reservation,
   RulePosition,
-} from "../domain/rules/rule-set.ts";
-import { poolKey } from "../domain/slots/pool-name.ts";
+} from "../domain/model/rules/rule-set.ts";
+import { poolKey } from "../domain/model/slots/pool-name.ts";
 import { compareTexts } from "../domain/text/compare-texts.ts";
 import type { FindingList } from "./rules-finding.ts";
 import { quoteName } from "./table-reader.ts";

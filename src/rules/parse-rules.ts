@@ -1,5 +1,5 @@
-import type { RuleSet } from "../domain/rules/rule-set.ts";
-import { poolKey } from "../domain/slots/pool-name.ts";
+import type { RuleSet } from "../domain/model/rules/rule-set.ts";
+import { poolKey } from "../domain/model/slots/pool-name.ts";
 import { compareTexts } from "../domain/text/compare-texts.ts";
 import { countBytes } from "../domain/text/text-size.ts";
 import { GroupNames } from "./group-names.ts";

@@ -1,5 +1,5 @@
-import type { Group } from "../domain/rules/rule-set.ts";
-import { clearHostBits, formatNetwork, parseNetwork } from "../domain/rules/network.ts";
+import type { Group } from "../domain/model/rules/rule-set.ts";
+import { clearHostBits, formatNetwork, parseNetwork } from "../domain/model/rules/network.ts";
 import { INVISIBLE } from "../domain/text/invisible-characters.ts";
 import { compareTexts } from "../domain/text/compare-texts.ts";
 import { countBytes } from "../domain/text/text-size.ts";

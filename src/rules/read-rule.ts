@@ -7,8 +7,8 @@ import type {
   PoolRules,
   QueueRules,
   Reservation,
-} from "../domain/rules/rule-set.ts";
-import { DEFAULT_QUEUE_RULES } from "../domain/rules/rule-set.ts";
+} from "../domain/model/rules/rule-set.ts";
+import { DEFAULT_QUEUE_RULES } from "../domain/model/rules/rule-set.ts";
 import { RANGES } from "./limits.ts";
 import type { GroupNames } from "./group-names.ts";
 import { findNameFault } from "./read-groups.ts";

@@ -1,7 +1,7 @@
-import type { Group, PoolRules, RuleSet } from "../domain/rules/rule-set.ts";
+import type { Group, PoolRules, RuleSet } from "../domain/model/rules/rule-set.ts";
 import { formatFirstNames } from "../domain/text/first-names.ts";
 import { findNearest } from "../domain/text/nearest.ts";
-import { poolKey } from "../domain/slots/pool-name.ts";
+import { poolKey } from "../domain/model/slots/pool-name.ts";
 import { findContradictions } from "./contradictions.ts";
 import type { ParsedRules, RuleLines } from "./parse-rules.ts";
 import { sortFindings, type RulesFinding } from "./rules-finding.ts";

@@ -1,9 +1,9 @@
-import { limits } from "../domain/limits.ts";
-import type { Event } from "../domain/event.ts";
+import { limits } from "../domain/model/limits.ts";
+import type { Event } from "../domain/model/event.ts";
 import { evolve } from "../domain/evolve/evolve.ts";
 import { isAudited } from "../domain/event-catalogue.ts";
-import type { RuleContext, SlotCaps } from "../domain/rule-context.ts";
-import type { State } from "../domain/state.ts";
+import type { RuleContext, SlotCaps } from "../domain/model/rule-context.ts";
+import type { State } from "../domain/model/state.ts";
 import { latest, type Instant } from "../domain/time.ts";
 import { transact, type TransactionResult } from "../domain/transact.ts";
 import type { GroupCommit } from "./journal/group-commit.ts";

@@ -1,10 +1,10 @@
-import type { ClockJump } from "../domain/clock/clock-jump-types.ts";
+import type { ClockJump } from "../domain/model/clock-jump-types.ts";
 import type { Command } from "../domain/decide.ts";
-import type { Event } from "../domain/event.ts";
-import type { Fault } from "../domain/fault.ts";
-import type { Pair } from "../domain/pair/pair.ts";
-import type { RuleContext, SlotCaps } from "../domain/rule-context.ts";
-import type { DataFolderKind, State } from "../domain/state.ts";
+import type { Event } from "../domain/model/event.ts";
+import type { Fault } from "../domain/model/fault.ts";
+import type { Pair } from "../domain/model/pair/pair.ts";
+import type { RuleContext, SlotCaps } from "../domain/model/rule-context.ts";
+import type { DataFolderKind, State } from "../domain/model/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { GrantBudget } from "../domain/transact.ts";
 import type { HistogramCounts } from "../platform/metrics/histogram.ts";

@@ -1,8 +1,8 @@
 import type { Command, OutcomeOf } from "../domain/decide.ts";
-import type { Fault } from "../domain/fault.ts";
+import type { Fault } from "../domain/model/fault.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import type { RuleContext } from "../domain/rule-context.ts";
-import type { State } from "../domain/state.ts";
+import type { RuleContext } from "../domain/model/rule-context.ts";
+import type { State } from "../domain/model/state.ts";
 import { instant, type Instant } from "../domain/time.ts";
 import { transact, type TransactionResult } from "../domain/transact.ts";
 import { AuditHealth } from "./audit/audit-health.ts";

@@ -1,5 +1,5 @@
-import { completeContact } from "../domain/slots/contact.ts";
-import type { Event } from "../domain/event.ts";
+import { completeContact } from "../domain/model/slots/contact.ts";
+import type { Event } from "../domain/model/event.ts";
 import { earliest, instant, type Instant } from "../domain/time.ts";
 import type { KnownBorrow, RecordPosition } from "./recorded-line.ts";
 import type { FinalState, HeldSlot } from "./final-state.ts";

@@ -1,5 +1,5 @@
 import { findUndoneJumps } from "../domain/clock/clock-jumps.ts";
-import type { ClockJumped, ClockSetBack, Event } from "../domain/event.ts";
+import type { ClockJumped, ClockSetBack, Event } from "../domain/model/event.ts";
 import { earliest, latest, type Instant } from "../domain/time.ts";
 import { licensePoolKey, SessionCollector } from "./collect-sessions.ts";
 import { TermsCollector } from "./collect-terms.ts";

@@ -1,5 +1,8 @@
-import type { MovedAway, MovedIn } from "../domain/event.ts";
-import type { LicenseInstalled, LicenseRemoved } from "../domain/licenses/license-event-types.ts";
+import type { MovedAway, MovedIn } from "../domain/model/event.ts";
+import type {
+  LicenseInstalled,
+  LicenseRemoved,
+} from "../domain/model/licenses/license-event-types.ts";
 import type { Instant } from "../domain/time.ts";
 import type { KnownTerms, RecordPosition } from "./recorded-line.ts";
 import type { FinalState } from "./final-state.ts";

@@ -1,4 +1,4 @@
-import type { Event } from "../domain/event.ts";
+import type { Event } from "../domain/model/event.ts";
 import type { Instant } from "../domain/time.ts";
 import type { FinalState } from "./final-state.ts";
 import type { RecordPosition } from "./recorded-line.ts";

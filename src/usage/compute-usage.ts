@@ -1,6 +1,6 @@
 import { earliest, instant, type Instant } from "../domain/time.ts";
 import { clipToClockPeriods, type PeriodPart } from "./clock-periods.ts";
-import type { PoolName } from "../domain/slots/pool-name.ts";
+import type { PoolName } from "../domain/model/slots/pool-name.ts";
 import type { ClockPeriod, Session, SiteRecord, UntouchedSlots } from "./site-record.ts";
 import { listLimits, type LimitStep } from "./terms-in-force.ts";
 import { intersect, type TimeSpan } from "./time-span.ts";

@@ -1,5 +1,5 @@
 import type { Instant } from "../domain/time.ts";
-import type { RuleSet } from "../domain/rules/rule-set.ts";
+import type { RuleSet } from "../domain/model/rules/rule-set.ts";
 import { rulesOf } from "./rules-of-event.ts";
 import type { SharingChange, SiteRecord } from "./site-record.ts";
 

@@ -1,7 +1,7 @@
-import type { Terms } from "../domain/licenses/terms.ts";
-import type { RuleSet } from "../domain/rules/rule-set.ts";
-import type { FeatureRegistration, Registration } from "../domain/slots/registration.ts";
-import type { State } from "../domain/state.ts";
+import type { Terms } from "../domain/model/licenses/terms.ts";
+import type { RuleSet } from "../domain/model/rules/rule-set.ts";
+import type { FeatureRegistration, Registration } from "../domain/model/slots/registration.ts";
+import type { State } from "../domain/model/state.ts";
 import type { Instant } from "../domain/time.ts";
 
 /** What completes a site record: the state after its last line, as far as it is needed. */

@@ -1,5 +1,5 @@
-import type { Event } from "../domain/event.ts";
-import type { Terms } from "../domain/licenses/terms.ts";
+import type { Event } from "../domain/model/event.ts";
+import type { Terms } from "../domain/model/licenses/terms.ts";
 import type { Instant } from "../domain/time.ts";
 
 /** A line of the audit log. */

@@ -1,11 +1,11 @@
-import type { Episode, EpisodeOutcome } from "../domain/demand/episode.ts";
-import type { ReleasedBy } from "../domain/event.ts";
-import type { QueueEvent } from "../domain/queue/queue-event-types.ts";
-import type { Identity } from "../domain/rules/caller-facts.ts";
-import type { RuleSet } from "../domain/rules/rule-set.ts";
-import type { ReservationRecalled, RulesApplied } from "../domain/rules/rules-event-types.ts";
-import type { Terms } from "../domain/licenses/terms.ts";
-import type { PoolName } from "../domain/slots/pool-name.ts";
+import type { Episode, EpisodeOutcome } from "../domain/model/demand/episode.ts";
+import type { ReleasedBy } from "../domain/model/event.ts";
+import type { QueueEvent } from "../domain/model/queue/queue-event-types.ts";
+import type { Identity } from "../domain/model/rules/caller-facts.ts";
+import type { RuleSet } from "../domain/model/rules/rule-set.ts";
+import type { ReservationRecalled, RulesApplied } from "../domain/model/rules/rules-event-types.ts";
+import type { Terms } from "../domain/model/licenses/terms.ts";
+import type { PoolName } from "../domain/model/slots/pool-name.ts";
 import type { Instant } from "../domain/time.ts";
 
 /**

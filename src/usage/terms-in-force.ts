@@ -1,7 +1,7 @@
-import { getLicenseEnd, type Terms } from "../domain/licenses/terms.ts";
+import { getLicenseEnd, type Terms } from "../domain/model/licenses/terms.ts";
 import type { Instant } from "../domain/time.ts";
 import type { TimeSpan } from "./time-span.ts";
-import type { PoolName } from "../domain/slots/pool-name.ts";
+import type { PoolName } from "../domain/model/slots/pool-name.ts";
 import type { TermsPeriod } from "./site-record.ts";
 
 /** The slots of a pool that were licensed from an instant on, in one clock period. */

@@ -1,5 +1,5 @@
 import { DAY, HOUR, instant, MINUTE, type Instant } from "../domain/time.ts";
-import type { PoolName } from "../domain/slots/pool-name.ts";
+import type { PoolName } from "../domain/model/slots/pool-name.ts";
 import type { TimeSpan } from "./time-span.ts";
 import {
   combineFigure,

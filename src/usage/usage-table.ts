@@ -1,5 +1,5 @@
 import { earliest, HOUR, instant, MINUTE, type Instant } from "../domain/time.ts";
-import type { PoolName } from "../domain/slots/pool-name.ts";
+import type { PoolName } from "../domain/model/slots/pool-name.ts";
 import type { TimeSpan } from "./time-span.ts";
 
 /** Usage is counted in steps of this length; every other step is a multiple of it. */

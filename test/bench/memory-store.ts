@@ -1,10 +1,10 @@
 // The store of the baseline `memory`: replaces src/store/store.ts when that server is compiled. It
 // decides and applies commands like the product, but writes nothing: no journal line, no sync.
 import type { Command, OutcomeOf } from "../../src/domain/decide.ts";
-import type { Fault } from "../../src/domain/fault.ts";
+import type { Fault } from "../../src/domain/model/fault.ts";
 import { ok, type Result } from "../../src/domain/result.ts";
-import type { RuleContext } from "../../src/domain/rule-context.ts";
-import type { State } from "../../src/domain/state.ts";
+import type { RuleContext } from "../../src/domain/model/rule-context.ts";
+import type { State } from "../../src/domain/model/state.ts";
 import { instant, latest, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { AuditHealth } from "../../src/store/audit/audit-health.ts";

@@ -2,9 +2,9 @@
 // users who wait, with rules that park half of them, and what a place costs in memory.
 import { heapStats } from "bun:jsc";
 import type { Command } from "../../src/domain/decide.ts";
-import type { DispatchOutcome } from "../../src/domain/queue/dispatch.ts";
-import { viewPlace } from "../../src/domain/queue/queue-view.ts";
-import type { PoolRules } from "../../src/domain/rules/rule-set.ts";
+import type { DispatchOutcome } from "../../src/domain/queue/dispatch/dispatch.ts";
+import { viewPlace } from "../../src/domain/views/queue-view.ts";
+import type { PoolRules } from "../../src/domain/model/rules/rule-set.ts";
 import { later, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { makeNewSite } from "../support/new-site.ts";

@@ -2,8 +2,8 @@
 // the same commands in turns with many rules and without: two sites would differ by a few percent.
 import type { Command } from "../../src/domain/decide.ts";
 import { evolve } from "../../src/domain/evolve/evolve.ts";
-import type { Group, RuleSet } from "../../src/domain/rules/rule-set.ts";
-import type { State } from "../../src/domain/state.ts";
+import type { Group, RuleSet } from "../../src/domain/model/rules/rule-set.ts";
+import type { State } from "../../src/domain/model/state.ts";
 import { later, MINUTE } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { makeNewSite } from "../support/new-site.ts";

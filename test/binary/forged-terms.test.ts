@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { LicenseInstalled } from "../../src/domain/licenses/license-event-types.ts";
+import type { LicenseInstalled } from "../../src/domain/model/licenses/license-event-types.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { sha256 } from "../../src/platform/crypto/hash.ts";

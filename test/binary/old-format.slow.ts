@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "bun:test";
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Event } from "../../src/domain/event.ts";
+import type { Event } from "../../src/domain/model/event.ts";
 import { instant } from "../../src/domain/time.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { encodeLine, genesisHead } from "../../src/store/journal/journal.ts";

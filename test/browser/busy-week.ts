@@ -1,7 +1,7 @@
 // Creates a site as it is after an ordinary week: users register in the morning and leave in the
 // evening, one borrows a slot, and at times all slots are taken.
 import type { AddConsumption } from "../../src/domain/consumption/add-consumption.ts";
-import type { ClosedEpisode } from "../../src/domain/demand/episode.ts";
+import type { ClosedEpisode } from "../../src/domain/model/demand/episode.ts";
 import type { Borrow } from "../../src/domain/slots/borrow.ts";
 import { instant, later, HOUR, MINUTE, type Instant } from "../../src/domain/time.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -1,8 +1,8 @@
 // Creates a data folder with as many licenses and slots as large sites have, without a server: the
 // commands go to the store, which writes many of them at once.
-import type { ClosedEpisode } from "../../src/domain/demand/episode.ts";
+import type { ClosedEpisode } from "../../src/domain/model/demand/episode.ts";
 import type { Register } from "../../src/domain/slots/register.ts";
-import type { Terms } from "../../src/domain/licenses/terms.ts";
+import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import { DAY, instant, MINUTE } from "../../src/domain/time.ts";
 import { sha256 } from "../../src/platform/crypto/hash.ts";
 import { parseRules } from "../../src/rules/parse-rules.ts";

@@ -4,7 +4,7 @@
 //   bun run test:clients conformance                       all clients
 //   BERTH_CLIENT=c bun run test:clients conformance        one of python, c, node, bun and run
 import { beforeAll, describe, test } from "bun:test";
-import type { Terms } from "../../src/domain/licenses/terms.ts";
+import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import {
   isSelected,
   prepareDriver,

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { eventTypes, summarize } from "../../src/domain/event-catalogue.ts";
-import type { Event } from "../../src/domain/event.ts";
-import type { AuditGap } from "../../src/domain/state.ts";
+import type { Event } from "../../src/domain/model/event.ts";
+import type { AuditGap } from "../../src/domain/model/state.ts";
 import {
   deniedEpisode,
   slotBorrowed,
@@ -13,7 +13,7 @@ import {
   utc,
 } from "../support/scenario.ts";
 import { nextStatement } from "../support/statements.ts";
-import { machineOf } from "../../src/domain/slots/contact.ts";
+import { machineOf } from "../../src/domain/model/slots/contact.ts";
 import { makeContact } from "../support/contact.ts";
 
 const at = MONDAY;

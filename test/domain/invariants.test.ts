@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { ConsumptionAdded, Event } from "../../src/domain/event.ts";
+import type { ConsumptionAdded, Event } from "../../src/domain/model/event.ts";
 import { assertGrantInvariants } from "../../src/domain/invariants.ts";
 import {
   justBefore,

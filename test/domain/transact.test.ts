@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import type { SlotTaken } from "../../src/domain/event.ts";
-import { limits } from "../../src/domain/limits.ts";
+import type { SlotTaken } from "../../src/domain/model/event.ts";
+import { limits } from "../../src/domain/model/limits.ts";
 import { transact } from "../../src/domain/transact.ts";
-import { viewLicense } from "../../src/domain/views.ts";
+import { viewLicense } from "../../src/domain/views/views.ts";
 import {
   justBefore,
   borrow,

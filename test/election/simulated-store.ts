@@ -1,7 +1,7 @@
 // The store of a simulated host: its state is the list of values that were written, and each of
 // them is one line of the log.
 import { err, ok } from "../../src/domain/result.ts";
-import type { State } from "../../src/domain/state.ts";
+import type { State } from "../../src/domain/model/state.ts";
 import type { LeadershipOptions } from "../../src/operations/pair/leadership-types.ts";
 import type { StorageFault } from "../../src/store/journal/storage-fault.ts";
 import { LogUnavailable, type HostLog } from "../../src/store/log/shared-log.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { later } from "../../src/domain/time.ts";
-import { limits } from "../../src/domain/limits.ts";
+import { limits } from "../../src/domain/model/limits.ts";
 import { canonicalizeCode } from "../../src/license/code.ts";
 import { decodeActivationCode } from "../../src/license/confirmation.ts";
 import { generateInitializationCode } from "../../src/desk/airgap.ts";

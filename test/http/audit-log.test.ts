@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Event } from "../../src/domain/event.ts";
+import type { Event } from "../../src/domain/model/event.ts";
 import { HOUR, later } from "../../src/domain/time.ts";
 import { auditEntryReply, type AuditEntryReply } from "../../src/http/reply/audit-entry.ts";
 import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";

@@ -2,7 +2,7 @@
 // checks of the README accept such leases only within the terms that the vendor signed.
 import { describe, expect, onTestFinished, setSystemTime, test } from "bun:test";
 import { importJWK, SignJWT } from "jose";
-import type { Terms } from "../../src/domain/licenses/terms.ts";
+import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { publicPart } from "../../src/license/keys.ts";
 import { signTrustDocument } from "../../src/license/trust.ts";

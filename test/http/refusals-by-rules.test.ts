@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { CappedFault, CappingRule } from "../../src/domain/fault.ts";
+import type { CappedFault, CappingRule } from "../../src/domain/model/fault.ts";
 import { describeCapped, describeLimit, describeNoSlot } from "../../src/faults/sharing-texts.ts";
 
 describe("the message of floating_not_available", () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createSignatureCheck } from "../../src/operations/folder/folder-checks.ts";
-import type { License, State } from "../../src/domain/state.ts";
+import type { License, State } from "../../src/domain/model/state.ts";
 import { DAY, instant } from "../../src/domain/time.ts";
 import { generateKey, publicPart } from "../../src/license/keys.ts";
 import { describeProofFault, findProofFault } from "../../src/license/proof.ts";

@@ -1,11 +1,11 @@
 // Runs the rules and the model with the same commands, and reports where they differ.
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "../../src/domain/decide.ts";
-import type { Event } from "../../src/domain/event.ts";
-import type { State } from "../../src/domain/state.ts";
+import type { Event } from "../../src/domain/model/event.ts";
+import type { State } from "../../src/domain/model/state.ts";
 import { HOUR, instant, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
-import { viewLicense, viewRegistrations } from "../../src/domain/views.ts";
+import { viewLicense, viewRegistrations } from "../../src/domain/views/views.ts";
 import { dumpState, replayEvents, terms } from "../support/scenario.ts";
 import { makeNewSite } from "../support/new-site.ts";
 import { writeExpiry } from "./clock-rules.ts";

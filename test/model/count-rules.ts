@@ -2,7 +2,7 @@
 import type { AddConsumption } from "../../src/domain/consumption/add-consumption.ts";
 import type { AddFeatureConsumption } from "../../src/domain/consumption/add-feature-consumption.ts";
 import type { ConsumptionRequest } from "../../src/domain/consumption/counters.ts";
-import type { ConsumptionTerms } from "../../src/domain/licenses/terms.ts";
+import type { ConsumptionTerms } from "../../src/domain/model/licenses/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { checkFeatureExpiry, findFeatureTerms } from "./feature-rules.ts";
 import type { LicenseRecord } from "./records.ts";

@@ -1,7 +1,7 @@
 // Feature slots: each feature has its own pool, for users who hold a slot of the license.
 import type { FeatureRegister } from "../../src/domain/features/feature-register.ts";
 import type { FeatureRelease } from "../../src/domain/features/feature-release.ts";
-import type { FeatureTerms } from "../../src/domain/licenses/terms.ts";
+import type { FeatureTerms } from "../../src/domain/model/licenses/terms.ts";
 import { MINUTE, type Instant } from "../../src/domain/time.ts";
 import { isHeld, type LicenseRecord } from "./records.ts";
 import {

@@ -2,8 +2,12 @@
 // so that commands often fall exactly on an end, a start or a reset.
 import type { Command } from "../../src/domain/decide.ts";
 import type { Borrow } from "../../src/domain/slots/borrow.ts";
-import type { JumpReason } from "../../src/domain/clock/clock-jump-types.ts";
-import type { ConsumptionTerms, FeatureTerms, Terms } from "../../src/domain/licenses/terms.ts";
+import type { JumpReason } from "../../src/domain/model/clock-jump-types.ts";
+import type {
+  ConsumptionTerms,
+  FeatureTerms,
+  Terms,
+} from "../../src/domain/model/licenses/terms.ts";
 import {
   DAY,
   HOUR,

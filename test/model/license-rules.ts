@@ -1,9 +1,9 @@
 // Installing, renewing and returning licenses.
-import type { LicenseUpload } from "../../src/domain/licenses/license-upload.ts";
-import type { CancelRequest } from "../../src/domain/licenses/cancel-request.ts";
-import type { LicenseGenerate } from "../../src/domain/licenses/license-generate.ts";
-import type { LicenseRemove } from "../../src/domain/licenses/license-remove.ts";
-import type { FeatureTerms } from "../../src/domain/licenses/terms.ts";
+import type { LicenseUpload } from "../../src/domain/requests/license-upload.ts";
+import type { CancelRequest } from "../../src/domain/requests/cancel-request.ts";
+import type { LicenseGenerate } from "../../src/domain/requests/license-generate.ts";
+import type { LicenseRemove } from "../../src/domain/requests/license-remove.ts";
+import type { FeatureTerms } from "../../src/domain/model/licenses/terms.ts";
 import { DAY, type Instant } from "../../src/domain/time.ts";
 import { findBorrowEnd, type LicenseRecord } from "./records.ts";
 import {

@@ -1,7 +1,7 @@
 // The data of the model. Almost nothing is ever removed from these lists: whether a slot is held,
 // and how much was counted, is computed from all records each time it is needed.
-import type { Contact } from "../../src/domain/slots/contact.ts";
-import type { FeatureTerms, Terms } from "../../src/domain/licenses/terms.ts";
+import type { Contact } from "../../src/domain/model/slots/contact.ts";
+import type { FeatureTerms, Terms } from "../../src/domain/model/licenses/terms.ts";
 import { instant, type Instant, type Period } from "../../src/domain/time.ts";
 
 export interface LicenseRecord {

@@ -1,8 +1,8 @@
 // The site of the model: what was installed, taken and counted, with the queries on it.
 import type { LicenseSelector } from "../../src/domain/licenses/licenses.ts";
-import type { Contact } from "../../src/domain/slots/contact.ts";
+import type { Contact } from "../../src/domain/model/slots/contact.ts";
 import { HOUR, instant, type Instant } from "../../src/domain/time.ts";
-import type { Terms } from "../../src/domain/licenses/terms.ts";
+import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import {
   isHeld,
   computeTotal,

@@ -4,7 +4,7 @@ import type { AddFeatureConsumption } from "../../src/domain/consumption/add-fea
 import type { Borrow } from "../../src/domain/slots/borrow.ts";
 import type { Register } from "../../src/domain/slots/register.ts";
 import type { Unregister, UnregisterAll } from "../../src/domain/slots/unregister.ts";
-import type { Terms } from "../../src/domain/licenses/terms.ts";
+import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import { DAY, HOUR, MINUTE, SECOND, type Instant } from "../../src/domain/time.ts";
 import { dropEndedBorrows, writeExpiry } from "./clock-rules.ts";
 import {

@@ -1,9 +1,9 @@
 // What must hold in true time, whatever the clock showed: the main promise of a license server.
 // It is checked against what the rules recorded and show, without the model.
-import type { Event } from "../../src/domain/event.ts";
-import type { State } from "../../src/domain/state.ts";
+import type { Event } from "../../src/domain/model/event.ts";
+import type { State } from "../../src/domain/model/state.ts";
 import type { Instant } from "../../src/domain/time.ts";
-import type { RegistrationView } from "../../src/domain/views.ts";
+import type { RegistrationView } from "../../src/domain/views/views.ts";
 
 /**
  * A borrow that was granted while the clock was right: its lease is valid until then in true time.

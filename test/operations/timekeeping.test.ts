@@ -10,7 +10,7 @@ import {
   test,
 } from "bun:test";
 import { join } from "node:path";
-import type { Terms } from "../../src/domain/licenses/terms.ts";
+import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import { DAY, HOUR, later, MINUTE, SECOND, type Instant } from "../../src/domain/time.ts";
 import { keyIdOf, generateKey, publicPart, type PrivateKey } from "../../src/license/keys.ts";
 import {

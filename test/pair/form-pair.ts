@@ -1,6 +1,6 @@
 // Makes the two data folders of a pair with a license, before either host was started.
 import { cpSync } from "node:fs";
-import type { Terms } from "../../src/domain/licenses/terms.ts";
+import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import { wire } from "../../src/operations/wire.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";

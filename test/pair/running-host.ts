@@ -1,6 +1,6 @@
 // Two hosts of a pair as servers of the executable, each with an address that clients know.
 import { join } from "node:path";
-import type { Terms } from "../../src/domain/licenses/terms.ts";
+import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import { runBinary, startBinary, type ServerProcess } from "../support/binary.ts";
 import { findFreePort } from "../support/free-ports.ts";
 import { atEnd, makeTempFolder } from "../support/suite-harness.ts";

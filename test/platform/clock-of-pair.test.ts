@@ -1,6 +1,6 @@
 // The time of the appliance on a host of a pair: before, at and after a change of the leader.
 import { afterEach, beforeEach, describe, expect, setSystemTime, test } from "bun:test";
-import type { ClockJump } from "../../src/domain/clock/clock-jump-types.ts";
+import type { ClockJump } from "../../src/domain/model/clock-jump-types.ts";
 import { DAY, HOUR, instant, later, MINUTE, SECOND, type Instant } from "../../src/domain/time.ts";
 import { ApplianceClock } from "../../src/platform/clock.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import type { PoolRules } from "../../src/domain/rules/rule-set.ts";
+import type { PoolRules } from "../../src/domain/model/rules/rule-set.ts";
 import { parseRules } from "../../src/rules/parse-rules.ts";
 
 const GROUPS = '[groups.a]\nusers = ["a"]\n[groups.b]\nusers = ["b"]\n[groups.c]\nusers = ["c"]\n';

@@ -1,7 +1,7 @@
 // Compares what an explanation says about a call with what the call is answered then.
-import type { Fault } from "../../src/domain/fault.ts";
+import type { Fault } from "../../src/domain/model/fault.ts";
 import type { Result } from "../../src/domain/result.ts";
-import type { CallerFacts } from "../../src/domain/rules/caller-facts.ts";
+import type { CallerFacts } from "../../src/domain/model/rules/caller-facts.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { explainClaim } from "../../src/operations/rules/explain-claim.ts";
 import type { ExplainedRule } from "../../src/operations/rules/explain-rules.ts";

@@ -1,8 +1,8 @@
 // Random sites, rules and steps. A step is plain data that does not depend on what happened before,
 // so that a failing sequence can be shortened.
-import type { CallerFacts } from "../../src/domain/rules/caller-facts.ts";
-import type { Group } from "../../src/domain/rules/rule-set.ts";
-import type { SlotCaps } from "../../src/domain/rule-context.ts";
+import type { CallerFacts } from "../../src/domain/model/rules/caller-facts.ts";
+import type { Group } from "../../src/domain/model/rules/rule-set.ts";
+import type { SlotCaps } from "../../src/domain/model/rule-context.ts";
 import { HOUR, MINUTE } from "../../src/domain/time.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import { emptyBlock, type RuleBlock, type RuleFile } from "./rule-file.ts";

@@ -1,5 +1,5 @@
-import type { CallerFacts } from "../../src/domain/rules/caller-facts.ts";
-import type { Group } from "../../src/domain/rules/rule-set.ts";
+import type { CallerFacts } from "../../src/domain/model/rules/caller-facts.ts";
+import type { Group } from "../../src/domain/model/rules/rule-set.ts";
 
 /**
  * Who belongs to a group, by scanning its lists. A second implementation for tests: it uses nothing

@@ -1,7 +1,7 @@
 // A second, naive implementation of sharing: lists and scans only. It was written from the design
 // of the rules and the queue, and imports nothing of their code but types.
-import type { SlotCaps } from "../../src/domain/rule-context.ts";
-import type { CallerFacts } from "../../src/domain/rules/caller-facts.ts";
+import type { SlotCaps } from "../../src/domain/model/rule-context.ts";
+import type { CallerFacts } from "../../src/domain/model/rules/caller-facts.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { personOf } from "./membership.ts";
 import { NaiveRules } from "./naive-rules.ts";

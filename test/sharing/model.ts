@@ -1,5 +1,5 @@
 // The decisions of the model: calls of applications, the queue, rules and licenses.
-import type { CallerFacts } from "../../src/domain/rules/caller-facts.ts";
+import type { CallerFacts } from "../../src/domain/model/rules/caller-facts.ts";
 import { HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import {
   ModelUse,

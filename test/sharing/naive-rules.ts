@@ -1,6 +1,6 @@
 // What a rule file says about a caller, found by scanning all its lines. Written from the design of
 // the rules; it uses nothing of their code but types.
-import type { CallerFacts } from "../../src/domain/rules/caller-facts.ts";
+import type { CallerFacts } from "../../src/domain/model/rules/caller-facts.ts";
 import { isMember } from "./membership.ts";
 import type { BlockReservation, RuleBlock, RuleFile } from "./rule-file.ts";
 

@@ -1,6 +1,6 @@
 // The promises of sharing, checked on the lists of the model after each step. They do not use the
 // model's decisions: only who holds what, and what the rules say.
-import type { CallerFacts } from "../../src/domain/rules/caller-facts.ts";
+import type { CallerFacts } from "../../src/domain/model/rules/caller-facts.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { personOf } from "./membership.ts";
 import type { SharingModel } from "./model.ts";

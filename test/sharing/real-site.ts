@@ -1,15 +1,15 @@
 // The rules of Berth, driven as the operations drive them: a dispatch before each claim and after
 // each change, and a recall after a refusal that names one.
 import type { Command, OutcomeOf } from "../../src/domain/decide.ts";
-import type { Event } from "../../src/domain/event.ts";
+import type { Event } from "../../src/domain/model/event.ts";
 import { evolve } from "../../src/domain/evolve/evolve.ts";
-import type { Fault } from "../../src/domain/fault.ts";
+import type { Fault } from "../../src/domain/model/fault.ts";
 import type { MutableState } from "../../src/domain/evolve/mutable-state.ts";
-import { viewPlace, viewQueue } from "../../src/domain/queue/queue-view.ts";
+import { viewPlace, viewQueue } from "../../src/domain/views/queue-view.ts";
 import type { Result } from "../../src/domain/result.ts";
-import type { SlotCaps } from "../../src/domain/rule-context.ts";
-import type { CallerFacts } from "../../src/domain/rules/caller-facts.ts";
-import type { State } from "../../src/domain/state.ts";
+import type { SlotCaps } from "../../src/domain/model/rule-context.ts";
+import type { CallerFacts } from "../../src/domain/model/rules/caller-facts.ts";
+import type { State } from "../../src/domain/model/state.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { genesisHead } from "../../src/store/journal/journal.ts";

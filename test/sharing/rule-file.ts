@@ -1,5 +1,5 @@
 // Rules as a file has them, before they are merged, and their text. The model merges them itself.
-import type { Group } from "../../src/domain/rules/rule-set.ts";
+import type { Group } from "../../src/domain/model/rules/rule-set.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 
 /** One `[[rule]]` of a file. */

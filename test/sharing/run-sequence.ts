@@ -1,8 +1,8 @@
 // Runs a sequence against the rules of Berth and against the model, and compares every decision.
-import type { Fault } from "../../src/domain/fault.ts";
+import type { Fault } from "../../src/domain/model/fault.ts";
 import type { Result } from "../../src/domain/result.ts";
-import type { CallerFacts } from "../../src/domain/rules/caller-facts.ts";
-import type { RuleSet } from "../../src/domain/rules/rule-set.ts";
+import type { CallerFacts } from "../../src/domain/model/rules/caller-facts.ts";
+import type { RuleSet } from "../../src/domain/model/rules/rule-set.ts";
 import { HOUR, later, type Instant } from "../../src/domain/time.ts";
 import { parseRules } from "../../src/rules/parse-rules.ts";
 import { makeNextInstall, makeRequestCommand } from "../support/new-site.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Event } from "../../src/domain/event.ts";
+import type { Event } from "../../src/domain/model/event.ts";
 import { err } from "../../src/domain/result.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";

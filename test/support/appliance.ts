@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, expect, onTestFinished } from "bun:test";
 import { join } from "node:path";
 import type { Static } from "@sinclair/typebox";
-import type { SlotCaps } from "../../src/domain/rule-context.ts";
-import type { Terms } from "../../src/domain/licenses/terms.ts";
+import type { SlotCaps } from "../../src/domain/model/rule-context.ts";
+import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { Services } from "../../src/http/services.ts";

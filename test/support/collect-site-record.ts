@@ -1,4 +1,4 @@
-import type { State } from "../../src/domain/state.ts";
+import type { State } from "../../src/domain/model/state.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { SiteRecordCollector } from "../../src/usage/collect-site-record.ts";
 import { captureFinalState } from "../../src/usage/final-state.ts";

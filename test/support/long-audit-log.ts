@@ -1,7 +1,7 @@
 // Writes a data folder with a long audit log directly, without running the commands.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Event } from "../../src/domain/event.ts";
+import type { Event } from "../../src/domain/model/event.ts";
 import { instant, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { encodeLine, genesisHead, type ChainHead } from "../../src/store/journal/journal.ts";

@@ -1,13 +1,13 @@
 // A site before its first license: one vendor is trusted, and requests to it are open.
-import type { LicenseUpload } from "../../src/domain/licenses/license-upload.ts";
-import type { LicenseGenerate } from "../../src/domain/licenses/license-generate.ts";
+import type { LicenseUpload } from "../../src/domain/requests/license-upload.ts";
+import type { LicenseGenerate } from "../../src/domain/requests/license-generate.ts";
 import {
   type Grant,
   type OpenRequest,
   type State,
   type TrustedVendor,
-} from "../../src/domain/state.ts";
-import type { Terms } from "../../src/domain/licenses/terms.ts";
+} from "../../src/domain/model/state.ts";
+import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import { instant } from "../../src/domain/time.ts";
 import { emptyMutableState, type MutableState } from "../../src/domain/evolve/mutable-state.ts";
 

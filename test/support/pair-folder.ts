@@ -1,5 +1,5 @@
 // The data folder of a host of a pair, of which host alpha led last.
-import type { Terms } from "../../src/domain/licenses/terms.ts";
+import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import type { HardwareComponent } from "../../src/license/hardware.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { readMachineComponents } from "../../src/platform/system/machine.ts";

@@ -1,7 +1,7 @@
 // Two stores with copies of one folder, which share a simulated log.
 import { cpSync } from "node:fs";
 import { join } from "node:path";
-import type { Fault } from "../../src/domain/fault.ts";
+import type { Fault } from "../../src/domain/model/fault.ts";
 import type { Result } from "../../src/domain/result.ts";
 import { genesisHead } from "../../src/store/journal/journal.ts";
 import type { StorageFault } from "../../src/store/journal/storage-fault.ts";

@@ -1,8 +1,8 @@
 // Commands of the queue, with defaults for everything that a test does not set.
-import type { DropPlace, MovePlace } from "../../src/domain/queue/change-place.ts";
-import type { Dispatch } from "../../src/domain/queue/dispatch.ts";
-import type { PlaceFacts } from "../../src/domain/queue/place.ts";
-import type { TakePlace } from "../../src/domain/queue/take-place.ts";
+import type { DropPlace, MovePlace } from "../../src/domain/queue/dispatch/change-place.ts";
+import type { Dispatch } from "../../src/domain/queue/dispatch/dispatch.ts";
+import type { PlaceFacts } from "../../src/domain/model/queue/place.ts";
+import type { TakePlace } from "../../src/domain/queue/dispatch/take-place.ts";
 import { CONTACT } from "./scenario.ts";
 
 export const placeFacts = (differing: Partial<PlaceFacts> = {}): PlaceFacts => ({

@@ -1,12 +1,12 @@
 // Makes random commands from a seed: every type of command, mostly plausible, sometimes not.
 import * as fc from "fast-check";
 import type { Command } from "../../src/domain/decide.ts";
-import type { AirgapLicense } from "../../src/domain/licenses/airgap-license.ts";
-import type { LicenseUpload } from "../../src/domain/licenses/license-upload.ts";
-import type { Episode } from "../../src/domain/demand/episode.ts";
+import type { AirgapLicense } from "../../src/domain/requests/airgap-license.ts";
+import type { LicenseUpload } from "../../src/domain/requests/license-upload.ts";
+import type { Episode } from "../../src/domain/model/demand/episode.ts";
 import type { IdempotencyKey } from "../../src/domain/idempotency/idempotency.ts";
-import type { Contact } from "../../src/domain/slots/contact.ts";
-import type { State, TrustedVendor } from "../../src/domain/state.ts";
+import type { Contact } from "../../src/domain/model/slots/contact.ts";
+import type { State, TrustedVendor } from "../../src/domain/model/state.ts";
 import { DAY, HOUR, later, latest, MINUTE, SECOND, type Instant } from "../../src/domain/time.ts";
 import type { ChainHead } from "../../src/store/journal/journal.ts";
 import { makeContact } from "./contact.ts";
@@ -28,7 +28,7 @@ import {
   unregisterAll,
 } from "./scenario.ts";
 import { SeededRandom } from "./seeded-random.ts";
-import type { RuleSet } from "../../src/domain/rules/rule-set.ts";
+import type { RuleSet } from "../../src/domain/model/rules/rule-set.ts";
 import { applyRules, group, named, NO_RULES, poolRules, reserve, ruleSet } from "./rule-sets.ts";
 
 // Most names have the same length, and so do their journal lines: the rest of a line that was cut

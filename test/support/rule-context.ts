@@ -1,4 +1,4 @@
-import type { RuleContext } from "../../src/domain/rule-context.ts";
+import type { RuleContext } from "../../src/domain/model/rule-context.ts";
 import type { Instant } from "../../src/domain/time.ts";
 
 /** What the rules know besides the state; by default a right clock, own hardware and no caps. */

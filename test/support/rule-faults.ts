@@ -1,4 +1,4 @@
-import type { CappingRule, Fault } from "../../src/domain/fault.ts";
+import type { CappingRule, Fault } from "../../src/domain/model/fault.ts";
 
 type NotAllowed = Extract<Fault, { readonly code: "not_allowed_by_rules" }>;
 

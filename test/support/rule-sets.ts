@@ -7,7 +7,7 @@ import type {
   PoolRules,
   Reservation,
   RuleSet,
-} from "../../src/domain/rules/rule-set.ts";
+} from "../../src/domain/model/rules/rule-set.ts";
 import { sha256 } from "../../src/platform/crypto/hash.ts";
 
 export const group = (name: string, members: Partial<Omit<Group, "name">> = {}): Group => ({

@@ -6,20 +6,24 @@ import type { AddConsumption } from "../../src/domain/consumption/add-consumptio
 import type { AddFeatureConsumption } from "../../src/domain/consumption/add-feature-consumption.ts";
 import type { FeatureRegister } from "../../src/domain/features/feature-register.ts";
 import type { FeatureRelease } from "../../src/domain/features/feature-release.ts";
-import type { LicenseRemove } from "../../src/domain/licenses/license-remove.ts";
-import type { LicenseUpload } from "../../src/domain/licenses/license-upload.ts";
-import type { Episode } from "../../src/domain/demand/episode.ts";
+import type { LicenseRemove } from "../../src/domain/requests/license-remove.ts";
+import type { LicenseUpload } from "../../src/domain/requests/license-upload.ts";
+import type { Episode } from "../../src/domain/model/demand/episode.ts";
 import type { Borrow } from "../../src/domain/slots/borrow.ts";
 import type { Register } from "../../src/domain/slots/register.ts";
 import type { Unregister, UnregisterAll } from "../../src/domain/slots/unregister.ts";
 import type { Command, OutcomeOf } from "../../src/domain/decide.ts";
-import type { Event, SlotBorrowed, SlotTaken } from "../../src/domain/event.ts";
-import type { LicenseInstalled } from "../../src/domain/licenses/license-event-types.ts";
+import type { Event, SlotBorrowed, SlotTaken } from "../../src/domain/model/event.ts";
+import type { LicenseInstalled } from "../../src/domain/model/licenses/license-event-types.ts";
 import { evolve } from "../../src/domain/evolve/evolve.ts";
-import type { Fault } from "../../src/domain/fault.ts";
-import type { License, State } from "../../src/domain/state.ts";
-import type { SlotHolder, SlotPool } from "../../src/domain/slots/pool.ts";
-import type { ConsumptionTerms, FeatureTerms, Terms } from "../../src/domain/licenses/terms.ts";
+import type { Fault } from "../../src/domain/model/fault.ts";
+import type { License, State } from "../../src/domain/model/state.ts";
+import type { SlotHolder, SlotPool } from "../../src/domain/model/slots/pool.ts";
+import type {
+  ConsumptionTerms,
+  FeatureTerms,
+  Terms,
+} from "../../src/domain/model/licenses/terms.ts";
 import { HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { answerTo, makeGrant, makeNewSite, requestIdFor } from "./new-site.ts";

@@ -1,7 +1,7 @@
 // A data folder with a month of a site's life, through the real operations and a clock that runs a
 // month in a few seconds. For tests of reports and of the page, and by hand:
 //   bun test/support/simulated-month.ts FOLDER
-import type { Terms } from "../../src/domain/licenses/terms.ts";
+import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import { DAY, HOUR, instant, later, MINUTE, SECOND, type Instant } from "../../src/domain/time.ts";
 import type { HardwareComponent } from "../../src/license/hardware.ts";
 import { wire, type ApplianceOperations } from "../../src/operations/wire.ts";

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Terms } from "../../src/domain/licenses/terms.ts";
+import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import type { HardwareComponent } from "../../src/license/hardware.ts";
 import { verifyLicenseRequest } from "../../src/license/request.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { StoredStatement } from "../../src/domain/statements/statement-chain.ts";
+import type { StoredStatement } from "../../src/domain/model/statements/statement-chain.ts";
 import { DAY, later, type Instant } from "../../src/domain/time.ts";
 import { startOfDay } from "../../src/domain/utc-day.ts";
 

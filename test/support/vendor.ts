@@ -1,5 +1,5 @@
 // A vendor with a real key that signs whatever a test needs.
-import type { Terms } from "../../src/domain/licenses/terms.ts";
+import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { describeDocumentFault } from "../../src/license/document-fault.ts";
 import { signConfirmationCode, decodeActivationCode } from "../../src/license/confirmation.ts";

@@ -1,8 +1,8 @@
 // An independent count of what a report says. It never sees a session or a line of the audit log:
 // between two commands it reads from the state who holds what until when, and adds up.
-import type { ClosedEpisode } from "../../src/domain/demand/episode.ts";
-import type { Terms } from "../../src/domain/licenses/terms.ts";
-import type { State } from "../../src/domain/state.ts";
+import type { ClosedEpisode } from "../../src/domain/model/demand/episode.ts";
+import type { Terms } from "../../src/domain/model/licenses/terms.ts";
+import type { State } from "../../src/domain/model/state.ts";
 import { DAY, HOUR, instant, type Instant } from "../../src/domain/time.ts";
 
 export interface PoolTotals {

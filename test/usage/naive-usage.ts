@@ -1,8 +1,8 @@
 // An independent count of the usage of a site. It looks at the state after every command: which
 // slots are there, until when, and which terms are installed. It never reads the audit log, and it
 // counts every step by itself, from all that was seen.
-import type { Terms } from "../../src/domain/licenses/terms.ts";
-import type { State } from "../../src/domain/state.ts";
+import type { Terms } from "../../src/domain/model/licenses/terms.ts";
+import type { State } from "../../src/domain/model/state.ts";
 import { HOUR, MINUTE, type Instant } from "../../src/domain/time.ts";
 
 const STEP = 5 * MINUTE;

@@ -3,12 +3,12 @@
 // independent count, which looks only at the state after each command.
 import { isAudited } from "../../src/domain/event-catalogue.ts";
 import type { Command } from "../../src/domain/decide.ts";
-import type { Event } from "../../src/domain/event.ts";
+import type { Event } from "../../src/domain/model/event.ts";
 import { transact } from "../../src/domain/transact.ts";
-import type { Terms } from "../../src/domain/licenses/terms.ts";
-import type { PoolRules } from "../../src/domain/rules/rule-set.ts";
-import type { SlotCaps } from "../../src/domain/rule-context.ts";
-import type { State } from "../../src/domain/state.ts";
+import type { Terms } from "../../src/domain/model/licenses/terms.ts";
+import type { PoolRules } from "../../src/domain/model/rules/rule-set.ts";
+import type { SlotCaps } from "../../src/domain/model/rule-context.ts";
+import type { State } from "../../src/domain/model/state.ts";
 import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import {
   findDemand,

@@ -2,9 +2,9 @@
 // points, and with a clock that the history sets.
 import { rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
-import type { ClockJump } from "../../src/domain/clock/clock-jump-types.ts";
+import type { ClockJump } from "../../src/domain/model/clock-jump-types.ts";
 import type { Command } from "../../src/domain/decide.ts";
-import type { Terms } from "../../src/domain/licenses/terms.ts";
+import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import {
   checkpointWithUsage,

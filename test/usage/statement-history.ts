@@ -1,8 +1,8 @@
 // A random history of a site through the real store, and an independent count of what a statement
 // says: from the state between two commands, never from the audit log.
-import { personOf } from "../../src/domain/slots/person.ts";
+import { personOf } from "../../src/domain/model/slots/person.ts";
 import type { Command } from "../../src/domain/decide.ts";
-import type { State } from "../../src/domain/state.ts";
+import type { State } from "../../src/domain/model/state.ts";
 import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { startOfDay } from "../../src/domain/utc-day.ts";
 import { readSiteRecord } from "../../src/operations/usage/read-site-record.ts";

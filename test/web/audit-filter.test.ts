@@ -8,7 +8,7 @@ import {
   readFilter,
 } from "../../src/web/audit-log/filter.ts";
 import { eventKindOf, eventTypesOf } from "../../src/domain/event-catalogue.ts";
-import { EVENT_KINDS } from "../../src/domain/event-row.ts";
+import { EVENT_KINDS } from "../../src/domain/model/event-row.ts";
 
 /** Splits an address as the router does. */
 const partsOf = (address: string): string[] =>

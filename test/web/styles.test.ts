@@ -8,7 +8,7 @@ const sheets = [...new Bun.Glob("styles/*.css").scanSync(web)].map((path) => ({
   text: readFileSync(join(web, path), "utf8").replaceAll(/\/\*[\s\S]*?\*\//g, ""),
 }));
 /** The kinds of events and of layouts of the slots are class names, too. */
-const OTHER_CLASSES = ["../domain/event-row.ts", "slots/column-layout.ts"];
+const OTHER_CLASSES = ["../domain/model/event-row.ts", "slots/column-layout.ts"];
 const markup = [...new Bun.Glob("**/*.{tsx,html}").scanSync(web), ...OTHER_CLASSES]
   .map((path) => readFileSync(join(web, path), "utf8"))
   .join("\n");

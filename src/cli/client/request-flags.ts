@@ -1,4 +1,4 @@
-import { limits } from "../../domain/limits.ts";
+import { limits } from "../../domain/model/limits.ts";
 import { err, ok } from "../../domain/result.ts";
 import { isDateOnly, parseStartTime } from "../../license/term-times.ts";
 import type { Option } from "../frame/options.ts";

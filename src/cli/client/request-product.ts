@@ -1,4 +1,4 @@
-import { formatShortList } from "../../domain/licenses/request-warnings.ts";
+import { formatShortList } from "../../domain/requests/request-warnings.ts";
 
 export interface RequestProduct {
   /** Null: the vendor decides. */

@@ -1,6 +1,6 @@
 import { csvRecord } from "../../domain/text/csv.ts";
 import { eventTypes } from "../../domain/event-catalogue.ts";
-import { formatGap, formatPeer } from "../../domain/event-texts.ts";
+import { formatGap, formatPeer } from "../../domain/model/event-texts.ts";
 import { AUDIT_CSV_HEADER, auditCsvCells } from "../../http/reply/audit-csv.ts";
 import type { AuditEntryReply } from "../../http/reply/audit-entry.ts";
 import type { AuditPageReply } from "../../http/routes/audit-log.ts";

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { formatGap } from "../../domain/event-texts.ts";
+import { formatGap } from "../../domain/model/event-texts.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { withOpenFile, realDisk } from "../../platform/files/disk.ts";
 import { becomeFolderOwner } from "../../platform/files/owner.ts";

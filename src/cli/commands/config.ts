@@ -1,4 +1,4 @@
-import { formatSettingValue } from "../../domain/appliance/setting-change.ts";
+import { formatSettingValue } from "../../domain/model/setting-change.ts";
 import { findNearest } from "../../domain/text/nearest.ts";
 import type { SettingChangesReply } from "../../http/running-server.ts";
 import { readEditedSettings, type EditedValues } from "../../operations/setting-changes.ts";

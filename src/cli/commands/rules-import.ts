@@ -4,7 +4,7 @@ import {
   type FeatureMap,
   type OptionsImport,
 } from "../../rules/flexnet/import-options.ts";
-import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { PoolName } from "../../domain/model/slots/pool-name.ts";
 import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 import { formatNote, formatUnconverted } from "../../rules/flexnet/write-toml.ts";
 import { describeInput, emptyFileError, readInputBytes } from "../files/input-file.ts";

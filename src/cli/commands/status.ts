@@ -1,4 +1,4 @@
-import { formatGap } from "../../domain/event-texts.ts";
+import { formatGap } from "../../domain/model/event-texts.ts";
 import { parseReport } from "../../http/reply/findings.ts";
 import type { PairReply } from "../../http/reply/pair.ts";
 import type { StatusReply } from "../../http/reply/status.ts";

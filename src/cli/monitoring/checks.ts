@@ -1,4 +1,4 @@
-import { pluralize } from "../../domain/event-texts.ts";
+import { pluralize } from "../../domain/model/event-texts.ts";
 import type { MetricSamples } from "./parse-metrics.ts";
 
 /** The states of a monitoring plugin, as its exit code. */

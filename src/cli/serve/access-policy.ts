@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import type { DataFolderKind } from "../../domain/state.ts";
+import type { DataFolderKind } from "../../domain/model/state.ts";
 import type { AccessPolicy } from "../../http/server.ts";
 import {
   createNetworkMatcher,

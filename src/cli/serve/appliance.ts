@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { SlotCaps } from "../../domain/rule-context.ts";
-import type { DataFolderKind } from "../../domain/state.ts";
+import type { SlotCaps } from "../../domain/model/rule-context.ts";
+import type { DataFolderKind } from "../../domain/model/state.ts";
 import type { Services, SiteSettings } from "../../http/services.ts";
 import { RequestDurations } from "../../http/metrics/request-durations.ts";
 import { StatusStreams } from "../../http/reply/status-streams.ts";

@@ -1,4 +1,4 @@
-import type { DataFolderKind } from "../../domain/state.ts";
+import type { DataFolderKind } from "../../domain/model/state.ts";
 import type { Services } from "../../http/services.ts";
 import type { Listener } from "../../http/server.ts";
 import { wallClock } from "../../platform/clock.ts";

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
-import { parseBackupSchedule, type BackupSchedule } from "../../domain/backup-schedule.ts";
-import { parseNetwork } from "../../domain/rules/network.ts";
+import { parseBackupSchedule, type BackupSchedule } from "../../domain/backups/backup-schedule.ts";
+import { parseNetwork } from "../../domain/model/rules/network.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { INVISIBLE } from "../../domain/text/invisible-characters.ts";
 import type { InvalidValue } from "../frame/options.ts";

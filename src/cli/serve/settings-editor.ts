@@ -1,4 +1,4 @@
-import type { SettingChange } from "../../domain/appliance/setting-change.ts";
+import type { SettingChange } from "../../domain/model/setting-change.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { SettingFault, SettingsChangeFault } from "../../faults/fault-types.ts";
 import type {

@@ -1,5 +1,5 @@
 import { DEFAULT_WARNING_DAYS } from "../../domain/licenses/end-date.ts";
-import { limits } from "../../domain/limits.ts";
+import { limits } from "../../domain/model/limits.ts";
 import { DEFAULT_USAGE_MONTHS } from "../../operations/usage/usage-files.ts";
 import { defaultDataFolder } from "../../platform/environment.ts";
 import type { Option } from "../frame/options.ts";

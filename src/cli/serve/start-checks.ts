@@ -1,4 +1,4 @@
-import type { DataFolderKind } from "../../domain/state.ts";
+import type { DataFolderKind } from "../../domain/model/state.ts";
 import type { AccessPolicy } from "../../http/server.ts";
 import { readEditedSettings } from "../../operations/setting-changes.ts";
 import { describeError, type Refusal } from "../frame/error-report.ts";

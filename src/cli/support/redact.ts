@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { isAbsolute } from "node:path";
-import { CONTACT_FIELDS } from "../../domain/slots/contact.ts";
+import { CONTACT_FIELDS } from "../../domain/model/slots/contact.ts";
 import { NameReplacer } from "./name-replacer.ts";
 
 /** Fields that identify a person, a machine or a purchase, with the kind of their pseudonym. */

@@ -1,8 +1,8 @@
-import type { AccessChange } from "./access-change.ts";
-import { formatSettingValue } from "./setting-change.ts";
-import type { EventDetails, EventRows } from "../event-row.ts";
-import { formatGap, formatList, formatTimestampOrNull, pluralize } from "../event-texts.ts";
-import type { Restore } from "../state.ts";
+import type { AccessChange } from "../model/access-change.ts";
+import { formatSettingValue } from "../model/setting-change.ts";
+import type { EventDetails, EventRows } from "../model/event-row.ts";
+import { formatGap, formatList, formatTimestampOrNull, pluralize } from "../model/event-texts.ts";
+import type { Restore } from "../model/state.ts";
 
 /** What the audit log says of the appliance and its administration. */
 export const APPLIANCE_EVENTS: EventRows<

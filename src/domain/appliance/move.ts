@@ -1,8 +1,8 @@
-import { makeDecision, type Decision } from "../decision.ts";
-import type { Fault } from "../fault.ts";
+import { makeDecision, type Decision } from "../model/decision.ts";
+import type { Fault } from "../model/fault.ts";
 import { err, type Result } from "../result.ts";
-import type { RuleContext } from "../rule-context.ts";
-import type { Retirement, State } from "../state.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import type { Retirement, State } from "../model/state.ts";
 
 /** Retires the appliance on this host, so that it can be moved to another one. */
 export interface MoveAway {

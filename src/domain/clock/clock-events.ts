@@ -1,6 +1,6 @@
-import { NO_DETAILS, type EventRows } from "../event-row.ts";
-import { formatTime, formatTimestamp } from "../event-texts.ts";
-import type { JumpReason } from "./clock-jump-types.ts";
+import { NO_DETAILS, type EventRows } from "../model/event-row.ts";
+import { formatTime, formatTimestamp } from "../model/event-texts.ts";
+import type { JumpReason } from "../model/clock-jump-types.ts";
 
 /** What the audit log says of the clock. */
 export const CLOCK_EVENTS: EventRows<

@@ -1,6 +1,6 @@
-import type { ClockJump, RecordedJump } from "./clock-jump-types.ts";
-import type { LapsedBorrow } from "../slots/registration.ts";
-import type { State } from "../state.ts";
+import type { ClockJump, RecordedJump } from "../model/clock-jump-types.ts";
+import type { LapsedBorrow } from "../model/slots/registration.ts";
+import type { State } from "../model/state.ts";
 import { later, type Instant } from "../time.ts";
 
 /** The maximum that the clock may be ahead for a value that was set at `setAt` (milliseconds). */

@@ -1,12 +1,12 @@
 import { findBorrowsToRestore } from "./clock-jumps.ts";
-import type { ClockJump } from "./clock-jump-types.ts";
-import { isStillTrusted, TRUST_CHANGED, type CheckedSignature } from "../licenses/trust.ts";
-import { makeDecision, type Decision } from "../decision.ts";
-import type { Event } from "../event.ts";
-import type { Fault } from "../fault.ts";
+import type { ClockJump } from "../model/clock-jump-types.ts";
+import { isStillTrusted, TRUST_CHANGED, type CheckedSignature } from "../trust/trust.ts";
+import { makeDecision, type Decision } from "../model/decision.ts";
+import type { Event } from "../model/event.ts";
+import type { Fault } from "../model/fault.ts";
 import { err, type Result } from "../result.ts";
-import type { RuleContext } from "../rule-context.ts";
-import type { State } from "../state.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import type { State } from "../model/state.ts";
 import { earliest, later, type Instant } from "../time.ts";
 import { CLOCK_LIMITS } from "./timekeeper.ts";
 

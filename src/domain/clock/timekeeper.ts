@@ -1,5 +1,5 @@
-import { limits } from "../limits.ts";
-import type { ClockJump, JumpReason } from "./clock-jump-types.ts";
+import { limits } from "../model/limits.ts";
+import type { ClockJump, JumpReason } from "../model/clock-jump-types.ts";
 import { DAY, HOUR, later, MINUTE, type Instant } from "../time.ts";
 
 /**

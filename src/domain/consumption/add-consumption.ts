@@ -1,6 +1,6 @@
-import { makeDecision, type Decision } from "../decision.ts";
-import type { ConsumptionAdded } from "../event.ts";
-import type { Fault } from "../fault.ts";
+import { makeDecision, type Decision } from "../model/decision.ts";
+import type { ConsumptionAdded } from "../model/event.ts";
+import type { Fault } from "../model/fault.ts";
 import { findRecordedOutcome, recordOutcome } from "../idempotency/idempotency.ts";
 import {
   findLicenses,
@@ -9,8 +9,8 @@ import {
   type LicenseSelector,
 } from "../licenses/licenses.ts";
 import { err, type Result } from "../result.ts";
-import type { RuleContext } from "../rule-context.ts";
-import type { State } from "../state.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import type { State } from "../model/state.ts";
 import { chooseCounter, preferLicenseHeldBy, type ConsumptionRequest } from "./counters.ts";
 
 export interface AddConsumption extends LicenseSelector, ConsumptionRequest {

@@ -1,7 +1,7 @@
 import { chooseCounter, preferLicenseHeldBy, type ConsumptionRequest } from "./counters.ts";
-import { makeDecision, type Decision } from "../decision.ts";
-import type { FeatureConsumptionAdded } from "../event.ts";
-import type { Fault } from "../fault.ts";
+import { makeDecision, type Decision } from "../model/decision.ts";
+import type { FeatureConsumptionAdded } from "../model/event.ts";
+import type { Fault } from "../model/fault.ts";
 import { findRecordedOutcome, recordOutcome } from "../idempotency/idempotency.ts";
 import {
   findLicenses,
@@ -10,8 +10,8 @@ import {
   type LicenseSelector,
 } from "../licenses/licenses.ts";
 import { err, type Result } from "../result.ts";
-import type { RuleContext } from "../rule-context.ts";
-import type { License, State } from "../state.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import type { License, State } from "../model/state.ts";
 import type { Instant } from "../time.ts";
 import { findUsableFeatures, type FeatureOutcome } from "../features/features.ts";
 

@@ -1,5 +1,5 @@
-import { NO_DETAILS, type EventRows } from "../event-row.ts";
-import { formatTimestampOrNull } from "../event-texts.ts";
+import { NO_DETAILS, type EventRows } from "../model/event-row.ts";
+import { formatTimestampOrNull } from "../model/event-texts.ts";
 
 /** What the audit log says of consumption. */
 export const CONSUMPTION_EVENTS: EventRows<

@@ -1,8 +1,8 @@
 import type { IdempotencyKey } from "../idempotency/idempotency.ts";
-import { limits } from "../limits.ts";
-import { findHeldSlot } from "../slots/pool.ts";
-import type { Counter, License } from "../state.ts";
-import type { ConsumptionTerms } from "../licenses/terms.ts";
+import { limits } from "../model/limits.ts";
+import { findHeldSlot } from "../model/slots/pool.ts";
+import type { Counter, License } from "../model/state.ts";
+import type { ConsumptionTerms } from "../model/licenses/terms.ts";
 import { findNextPeriodStart, type Instant } from "../time.ts";
 
 /** A count to add, and limits for this call only; they can only be stricter than the license's. */

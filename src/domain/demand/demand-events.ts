@@ -1,7 +1,7 @@
-import type { EventRows } from "../event-row.ts";
-import { NO_DETAILS } from "../event-row.ts";
-import { formatDuration, formatTimestamp, pluralize } from "../event-texts.ts";
-import type { EpisodeEnded, EpisodeOutcome } from "./episode.ts";
+import type { EventRows } from "../model/event-row.ts";
+import { NO_DETAILS } from "../model/event-row.ts";
+import { formatDuration, formatTimestamp, pluralize } from "../model/event-texts.ts";
+import type { EpisodeEnded, EpisodeOutcome } from "../model/demand/episode.ts";
 
 /** What the audit log says of demand that was not met. */
 export const DEMAND_EVENTS: EventRows<"EpisodesObserved" | "EpisodeEnded"> = {

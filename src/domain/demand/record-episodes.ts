@@ -1,9 +1,9 @@
-import { makeDecision, type Decision } from "../decision.ts";
-import type { Fault } from "../fault.ts";
-import { limits } from "../limits.ts";
+import { makeDecision, type Decision } from "../model/decision.ts";
+import type { Fault } from "../model/fault.ts";
+import { limits } from "../model/limits.ts";
 import type { Result } from "../result.ts";
-import type { RuleContext } from "../rule-context.ts";
-import type { State } from "../state.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import type { State } from "../model/state.ts";
 import { earliest } from "../time.ts";
 import {
   demandKey,
@@ -11,7 +11,7 @@ import {
   type ClosedEpisode,
   type Episode,
   type EpisodeEnded,
-} from "./episode.ts";
+} from "../model/demand/episode.ts";
 
 /** Open episodes that changed since they were recorded last. */
 export interface ObserveEpisodes {

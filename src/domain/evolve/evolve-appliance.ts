@@ -1,8 +1,8 @@
-import { beginRestoreGrace } from "../appliance/restore-grace.ts";
-import type { MovedAway, MovedIn, RefusalsCounted } from "../event.ts";
-import { limits } from "../limits.ts";
-import type { Restore } from "../state.ts";
-import { refusalKey } from "../demand/refusal-total.ts";
+import { beginRestoreGrace } from "../licenses/restore-grace.ts";
+import type { MovedAway, MovedIn, RefusalsCounted } from "../model/event.ts";
+import { limits } from "../model/limits.ts";
+import type { Restore } from "../model/state.ts";
+import { refusalKey } from "../model/demand/refusal-total.ts";
 import type { MutableState } from "./mutable-state.ts";
 
 export function moveAway(state: MutableState, { move, at }: MovedAway): void {

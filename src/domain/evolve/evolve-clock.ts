@@ -6,17 +6,17 @@ import {
   type ClockSkewAt,
   findRemainingJumps,
 } from "../clock/clock-jumps.ts";
-import type { ClockSetBack, SlotRestored } from "../event.ts";
+import type { ClockSetBack, SlotRestored } from "../model/event.ts";
 import { moveEpisodes } from "./evolve-demand.ts";
 import { rebuildQueues } from "./evolve-queue.ts";
 import { requireLicense } from "./evolve-licenses.ts";
 import { changeHolderEnd, holderPoolOf } from "./evolve-rules.ts";
-import type { RecordedJump } from "../clock/clock-jump-types.ts";
-import type { ConsumptionTerms } from "../licenses/terms.ts";
+import type { RecordedJump } from "../model/clock-jump-types.ts";
+import type { ConsumptionTerms } from "../model/licenses/terms.ts";
 import { earliest, later, latest, findNextPeriodStart, type Instant } from "../time.ts";
 import { totalAt } from "../consumption/counters.ts";
-import type { ClockJumped } from "../event.ts";
-import { limits } from "../limits.ts";
+import type { ClockJumped } from "../model/event.ts";
+import { limits } from "../model/limits.ts";
 import {
   newRegistration,
   type MutableHolder,

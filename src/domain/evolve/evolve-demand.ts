@@ -4,9 +4,9 @@ import {
   type ClosedEpisode,
   type EpisodeEnded,
   type EpisodesObserved,
-} from "../demand/episode.ts";
-import { limits } from "../limits.ts";
-import type { PlaceLeft, PlaceLeftCause, PlaceTaken } from "../queue/queue-event-types.ts";
+} from "../model/demand/episode.ts";
+import { limits } from "../model/limits.ts";
+import type { PlaceLeft, PlaceLeftCause, PlaceTaken } from "../model/queue/queue-event-types.ts";
 import { earliest, type Instant } from "../time.ts";
 import type { MutableState } from "./mutable-state.ts";
 

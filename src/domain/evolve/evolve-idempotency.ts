@@ -1,7 +1,7 @@
 import { sumJumpsSince } from "../clock/clock-jumps.ts";
-import type { KeyRemembered } from "../event.ts";
-import type { IdempotencyRecord } from "../idempotency/idempotency-records.ts";
-import { limits } from "../limits.ts";
+import type { KeyRemembered } from "../model/event.ts";
+import type { IdempotencyRecord } from "../model/idempotency-records.ts";
+import { limits } from "../model/limits.ts";
 import { later } from "../time.ts";
 import type { MutableState } from "./mutable-state.ts";
 

@@ -1,14 +1,14 @@
 import { findNextReset, totalAt } from "../consumption/counters.ts";
-import type { ConsumptionAdded } from "../event.ts";
+import type { ConsumptionAdded } from "../model/event.ts";
 import type {
   ActivationMade,
   LicenseInstalled,
   LicenseRemoved,
   RequestCancelled,
   RequestMade,
-} from "../licenses/license-event-types.ts";
-import { limits } from "../limits.ts";
-import { withdrawFeature, type FeatureTerms } from "../licenses/terms.ts";
+} from "../model/licenses/license-event-types.ts";
+import { limits } from "../model/limits.ts";
+import { withdrawFeature, type FeatureTerms } from "../model/licenses/terms.ts";
 import { later, type Instant } from "../time.ts";
 import type {
   MutableState,

@@ -1,4 +1,4 @@
-import type { HostAdmitted, LeaderChanged, PairLeft } from "../pair/pair-event-types.ts";
+import type { HostAdmitted, LeaderChanged, PairLeft } from "../model/pair/pair-event-types.ts";
 import type { MutableState } from "./mutable-state.ts";
 
 export function admitHost(state: MutableState, event: HostAdmitted): void {

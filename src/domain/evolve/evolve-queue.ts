@@ -1,11 +1,11 @@
-import { factsOfPlace, type Place } from "../queue/place.ts";
+import { factsOfPlace, type Place } from "../model/queue/place.ts";
 import type {
   HoldGiven,
   HoldWithdrawn,
   PlaceLeft,
   PlaceMoved,
   PlaceTaken,
-} from "../queue/queue-event-types.ts";
+} from "../model/queue/queue-event-types.ts";
 import { computeStanding } from "../queue/queue-rules.ts";
 import type { Instant } from "../time.ts";
 import { beginEpisode, endEpisode } from "./evolve-demand.ts";

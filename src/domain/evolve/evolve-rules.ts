@@ -1,8 +1,8 @@
 import { makeClockSkewAt } from "../clock/clock-jumps.ts";
-import type { ClockSetBack } from "../event.ts";
-import { recallKey } from "../rules/recall.ts";
-import type { ReservationRecalled, RulesApplied } from "../rules/rules-event-types.ts";
-import type { HolderPool } from "../rules/indexed-rules.ts";
+import type { ClockSetBack } from "../model/event.ts";
+import { recallKey } from "../model/rules/recall.ts";
+import type { ReservationRecalled, RulesApplied } from "../model/rules/rules-event-types.ts";
+import type { HolderPool } from "../model/rules/indexed-rules.ts";
 import { later, type Instant } from "../time.ts";
 import type { MutableSlotPool } from "./mutable-slot-pool.ts";
 import type {

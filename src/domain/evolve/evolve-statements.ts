@@ -1,6 +1,9 @@
-import { limits } from "../limits.ts";
-import type { StatementChain } from "../statements/statement-chain.ts";
-import type { StatementAcknowledged, StatementMade } from "../statements/statement-event-types.ts";
+import { limits } from "../model/limits.ts";
+import type { StatementChain } from "../model/statements/statement-chain.ts";
+import type {
+  StatementAcknowledged,
+  StatementMade,
+} from "../model/statements/statement-event-types.ts";
 import type { MutableState } from "./mutable-state.ts";
 
 export function addStatement(state: MutableState, event: StatementMade): void {

@@ -1,6 +1,6 @@
-import { addGap } from "../appliance/audit-gaps.ts";
+import { addGap } from "../audit/audit-gaps.ts";
 import { lapsedBorrowKey } from "../clock/clock-jumps.ts";
-import type { Event } from "../event.ts";
+import type { Event } from "../model/event.ts";
 import { isGrant } from "../event-catalogue.ts";
 import {
   addCount,
@@ -20,11 +20,11 @@ import {
   moveRecalls,
   recallReservation,
 } from "./evolve-rules.ts";
-import type { HolderPool } from "../rules/indexed-rules.ts";
-import { completeContact, type Contact } from "../slots/contact.ts";
-import type { BaseRegistration } from "../slots/registration.ts";
-import type { DataFolderKind, State } from "../state.ts";
-import { isTimeDependent } from "../licenses/terms.ts";
+import type { HolderPool } from "../model/rules/indexed-rules.ts";
+import { completeContact, type Contact } from "../model/slots/contact.ts";
+import type { BaseRegistration } from "../model/slots/registration.ts";
+import type { DataFolderKind, State } from "../model/state.ts";
+import { isTimeDependent } from "../model/licenses/terms.ts";
 import { latest, type Instant } from "../time.ts";
 import {
   emptyMutableState,

@@ -1,5 +1,5 @@
 import { ExpiryIndex, type ExpiringItem } from "../index/expiry-index.ts";
-import type { Registration, RegistrationPool } from "../slots/registration.ts";
+import type { Registration, RegistrationPool } from "../model/slots/registration.ts";
 import type { Instant } from "../time.ts";
 import { MutableSlotPool } from "./mutable-slot-pool.ts";
 

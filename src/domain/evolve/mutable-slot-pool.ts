@@ -1,7 +1,7 @@
 import { ExpiryIndex } from "../index/expiry-index.ts";
 import { LargeMap } from "../index/large-map.ts";
 import { compareBySlot, SortedList, type SlotKeyed } from "../index/sorted-list.ts";
-import type { SlotHolder, SlotPool } from "../slots/pool.ts";
+import type { SlotHolder, SlotPool } from "../model/slots/pool.ts";
 import type { Instant } from "../time.ts";
 
 export interface MutableSlotHolder extends SlotHolder {

@@ -1,20 +1,20 @@
-import type { RecordedJump } from "../clock/clock-jump-types.ts";
-import type { ClosedEpisode, Episode } from "../demand/episode.ts";
-import type { RefusalTotal } from "../demand/refusal-total.ts";
-import { IdempotencyRecords } from "../idempotency/idempotency-records.ts";
-import { PeerIndex } from "../index/peer-index.ts";
-import type { Recall } from "../rules/recall.ts";
-import type { Identity } from "../rules/caller-facts.ts";
-import { RulesIndex } from "../rules/rules-index.ts";
-import { SlotChangeLog } from "../index/slot-change-log.ts";
-import { Queues } from "../queue/queues.ts";
-import type { Contact } from "../slots/contact.ts";
+import type { RecordedJump } from "../model/clock-jump-types.ts";
+import type { ClosedEpisode, Episode } from "../model/demand/episode.ts";
+import type { RefusalTotal } from "../model/demand/refusal-total.ts";
+import { IdempotencyRecords } from "../model/idempotency-records.ts";
+import { PeerIndex } from "../model/slots/peer-index.ts";
+import type { Recall } from "../model/rules/recall.ts";
+import type { Identity } from "../model/rules/caller-facts.ts";
+import { RulesIndex } from "../model/rules/rules-index.ts";
+import { SlotChangeLog } from "../model/slots/slot-change-log.ts";
+import { Queues } from "../model/queue/queues.ts";
+import type { Contact } from "../model/slots/contact.ts";
 import type {
   BaseRegistration,
   FeatureRegistration,
   LapsedBorrow,
   Registration,
-} from "../slots/registration.ts";
+} from "../model/slots/registration.ts";
 import type {
   Counter,
   DataFolderKind,
@@ -27,8 +27,8 @@ import type {
   State,
   Tombstone,
   TrustedVendor,
-} from "../state.ts";
-import type { StatementChain } from "../statements/statement-chain.ts";
+} from "../model/state.ts";
+import type { StatementChain } from "../model/statements/statement-chain.ts";
 import { instant, type Instant } from "../time.ts";
 import type { MutableRegistrationPool } from "./mutable-registration-pool.ts";
 import type { MutableSlotPool } from "./mutable-slot-pool.ts";

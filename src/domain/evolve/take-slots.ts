@@ -1,5 +1,5 @@
-import type { FeatureTaken, SlotTaken } from "../event.ts";
-import { completeContact } from "../slots/contact.ts";
+import type { FeatureTaken, SlotTaken } from "../model/event.ts";
+import { completeContact } from "../model/slots/contact.ts";
 import { requireLicense } from "./evolve-licenses.ts";
 import { endRecall, holderPoolOf } from "./evolve-rules.ts";
 import { newRegistration, type MutableFeature, type MutableState } from "./mutable-state.ts";

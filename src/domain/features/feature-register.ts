@@ -1,10 +1,10 @@
-import { makeDecision, type Decision } from "../decision.ts";
-import type { Fault } from "../fault.ts";
+import { makeDecision, type Decision } from "../model/decision.ts";
+import type { Fault } from "../model/fault.ts";
 import { filterValidLicenses, type LicenseSelector } from "../licenses/licenses.ts";
 import { err, type Result } from "../result.ts";
-import type { RuleContext } from "../rule-context.ts";
-import { countSlotsInUse, findHeldSlot } from "../slots/pool.ts";
-import { factsOf, type Identity } from "../rules/caller-facts.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import { countSlotsInUse, findHeldSlot } from "../model/slots/pool.ts";
+import { factsOf, type Identity } from "../model/rules/caller-facts.ts";
 import {
   checkClaim,
   findHome,
@@ -13,8 +13,8 @@ import {
   type Claim,
 } from "../rules/judge-claim.ts";
 import { makeNoSlotFault } from "../rules/no-slot-fault.ts";
-import type { Feature, License, State } from "../state.ts";
-import type { FeatureTerms } from "../licenses/terms.ts";
+import type { Feature, License, State } from "../model/state.ts";
+import type { FeatureTerms } from "../model/licenses/terms.ts";
 import { earliest, later, MINUTE, type Instant } from "../time.ts";
 import {
   findUsableFeatures,

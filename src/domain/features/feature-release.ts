@@ -1,10 +1,10 @@
-import { makeDecision, type Decision } from "../decision.ts";
-import type { Event } from "../event.ts";
-import type { Fault } from "../fault.ts";
+import { makeDecision, type Decision } from "../model/decision.ts";
+import type { Event } from "../model/event.ts";
+import type { Fault } from "../model/fault.ts";
 import { err, type Result } from "../result.ts";
-import type { RuleContext } from "../rule-context.ts";
-import { findHeldSlot } from "../slots/pool.ts";
-import type { State } from "../state.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import { findHeldSlot } from "../model/slots/pool.ts";
+import type { State } from "../model/state.ts";
 import { resolveFeatureTarget, type FeatureOutcome } from "./features.ts";
 import type { LicenseSelector } from "../licenses/licenses.ts";
 

@@ -1,10 +1,10 @@
-import type { FeatureExpired, FeatureRenewed } from "../event.ts";
-import type { Fault } from "../fault.ts";
+import type { FeatureExpired, FeatureRenewed } from "../model/event.ts";
+import type { Fault } from "../model/fault.ts";
 import { findLicenses, findMissingFields, type LicenseSelector } from "../licenses/licenses.ts";
 import { err, ok, type Result } from "../result.ts";
-import { findHeldSlot } from "../slots/pool.ts";
-import type { BaseRegistration } from "../slots/registration.ts";
-import type { Feature, License, State } from "../state.ts";
+import { findHeldSlot } from "../model/slots/pool.ts";
+import type { BaseRegistration } from "../model/slots/registration.ts";
+import type { Feature, License, State } from "../model/state.ts";
 import { earliest, type Instant } from "../time.ts";
 
 export interface FeatureOutcome {

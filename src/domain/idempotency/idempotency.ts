@@ -1,9 +1,9 @@
-import { makeDecision, type Decision } from "../decision.ts";
-import type { KeyRemembered } from "../event.ts";
-import type { Fault } from "../fault.ts";
-import { limits } from "../limits.ts";
+import { makeDecision, type Decision } from "../model/decision.ts";
+import type { KeyRemembered } from "../model/event.ts";
+import type { Fault } from "../model/fault.ts";
+import { limits } from "../model/limits.ts";
 import { err, type Result } from "../result.ts";
-import type { State } from "../state.ts";
+import type { State } from "../model/state.ts";
 import { later, type Instant } from "../time.ts";
 
 /**

@@ -1,13 +1,8 @@
-import {
-  moveGraceEnd,
-  hostGraceEnd,
-  isForOtherHosts,
-  restoreGraceEnd,
-} from "../appliance/restore-grace.ts";
-import type { Fault } from "../fault.ts";
-import { isForTwoHosts } from "../pair/requested-pair.ts";
-import type { RuleContext } from "../rule-context.ts";
-import type { License, State } from "../state.ts";
+import { moveGraceEnd, hostGraceEnd, isForOtherHosts, restoreGraceEnd } from "./restore-grace.ts";
+import type { Fault } from "../model/fault.ts";
+import { isForTwoHosts } from "./requested-pair.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import type { License, State } from "../model/state.ts";
 import { HOUR, later, type Instant } from "../time.ts";
 
 type HostContext = Pick<RuleContext, "at" | "hasLog" | "isSignedForThisMachine">;

@@ -1,9 +1,9 @@
-import type { Fault } from "../fault.ts";
+import type { Fault } from "../model/fault.ts";
 import { err, ok, type Result } from "../result.ts";
-import type { RuleContext } from "../rule-context.ts";
-import type { License, State } from "../state.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import type { License, State } from "../model/state.ts";
 import { checkLicenseHost } from "./license-host.ts";
-import { getLicenseEnd } from "./terms.ts";
+import { getLicenseEnd } from "../model/licenses/terms.ts";
 
 /** How a caller selects a license. */
 export interface LicenseSelector {

@@ -1,4 +1,4 @@
-import type { ConsumptionTerms, FeatureTerms, Terms } from "./terms.ts";
+import type { ConsumptionTerms, FeatureTerms, Terms } from "../model/licenses/terms.ts";
 import type { Instant } from "../time.ts";
 
 /**

@@ -1,10 +1,10 @@
-import { makeDecision, type Decision } from "../decision.ts";
-import type { Fault } from "../fault.ts";
+import { makeDecision, type Decision } from "../model/decision.ts";
+import type { Fault } from "../model/fault.ts";
 import { err, type Result } from "../result.ts";
-import type { RuleContext } from "../rule-context.ts";
-import type { HardwareDigest } from "../hardware-digest.ts";
-import type { State } from "../state.ts";
-import { MAX_HOSTS, type EndedPair } from "./pair.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import type { HardwareDigest } from "../model/hardware-digest.ts";
+import type { State } from "../model/state.ts";
+import { MAX_HOSTS, type EndedPair } from "../model/pair/pair.ts";
 
 /** Lets a host serve this appliance. */
 export interface AdmitHost {

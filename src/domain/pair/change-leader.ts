@@ -1,9 +1,9 @@
-import { makeDecision, type Decision } from "../decision.ts";
-import type { Fault } from "../fault.ts";
+import { makeDecision, type Decision } from "../model/decision.ts";
+import type { Fault } from "../model/fault.ts";
 import { err, type Result } from "../result.ts";
-import type { RuleContext } from "../rule-context.ts";
-import { isSameMachine, type HardwareDigest } from "../hardware-digest.ts";
-import type { State } from "../state.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import { isSameMachine, type HardwareDigest } from "../model/hardware-digest.ts";
+import type { State } from "../model/state.ts";
 import { endedFault } from "./admit-host.ts";
 
 /** The first command of a host that became the leader. */

@@ -1,9 +1,9 @@
-import { makeDecision, type Decision } from "../decision.ts";
-import type { Fault } from "../fault.ts";
-import type { HardwareDigest } from "../hardware-digest.ts";
+import { makeDecision, type Decision } from "../model/decision.ts";
+import type { Fault } from "../model/fault.ts";
+import type { HardwareDigest } from "../model/hardware-digest.ts";
 import { err, type Result } from "../result.ts";
-import type { RuleContext } from "../rule-context.ts";
-import type { State } from "../state.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import type { State } from "../model/state.ts";
 
 /** Ends the pair: this host serves alone. */
 export interface LeavePair {

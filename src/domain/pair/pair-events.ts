@@ -1,4 +1,4 @@
-import type { EventRows } from "../event-row.ts";
+import type { EventRows } from "../model/event-row.ts";
 
 /** What the audit log says of a pair. */
 export const PAIR_EVENTS: EventRows<"HostAdmitted" | "LeaderChanged" | "PairLeft"> = {

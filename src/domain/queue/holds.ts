@@ -1,8 +1,8 @@
-import type { Event } from "../event.ts";
-import type { License, State } from "../state.ts";
+import type { Event } from "../model/event.ts";
+import type { License, State } from "../model/state.ts";
 import type { Instant } from "../time.ts";
-import type { QueuedPlace } from "./place.ts";
-import type { PlaceLeftCause } from "./queue-event-types.ts";
+import type { QueuedPlace } from "../model/queue/place.ts";
+import type { PlaceLeftCause } from "../model/queue/queue-event-types.ts";
 
 /** Free slots of a license that are kept for users who have not collected them yet. */
 export const countHolds = ({ queues }: Pick<State, "queues">, { id, terms }: License): number =>

@@ -1,5 +1,5 @@
-import type { EventRows } from "../event-row.ts";
-import type { PlaceLeftCause, QueueEvent } from "./queue-event-types.ts";
+import type { EventRows } from "../model/event-row.ts";
+import type { PlaceLeftCause, QueueEvent } from "../model/queue/queue-event-types.ts";
 
 /** What the audit log says of queues. */
 export const QUEUE_EVENTS: EventRows<QueueEvent["type"]> = {

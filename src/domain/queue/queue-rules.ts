@@ -4,10 +4,10 @@ import {
   makeLimitFault,
   type Claim,
 } from "../rules/judge-claim.ts";
-import type { CompiledPool } from "../rules/compiled-rules.ts";
-import type { CallerFacts } from "../rules/caller-facts.ts";
-import { DEFAULT_QUEUE_RULES, type QueueRules } from "../rules/rule-set.ts";
-import type { State } from "../state.ts";
+import type { CompiledPool } from "../model/rules/compiled-rules.ts";
+import type { CallerFacts } from "../model/rules/caller-facts.ts";
+import { DEFAULT_QUEUE_RULES, type QueueRules } from "../model/rules/rule-set.ts";
+import type { State } from "../model/state.ts";
 import type { Instant } from "../time.ts";
 import {
   factsOfPlace,
@@ -15,8 +15,8 @@ import {
   type Place,
   type QueuedPlace,
   type Standing,
-} from "./place.ts";
-import type { BlockingLimit } from "./waiting-lists.ts";
+} from "../model/queue/place.ts";
+import type { BlockingLimit } from "../model/queue/waiting-lists.ts";
 
 type RulesState = Pick<State, "rules" | "products"> & {
   readonly rulesIndex: Pick<State["rulesIndex"], "findRules">;

@@ -1,10 +1,10 @@
-import { makeDecision, type Decision } from "../decision.ts";
-import type { Fault, OverReservedPool } from "../fault.ts";
+import { makeDecision, type Decision } from "../model/decision.ts";
+import type { Fault, OverReservedPool } from "../model/fault.ts";
 import { err, type Result } from "../result.ts";
-import type { RuleContext } from "../rule-context.ts";
-import type { State } from "../state.ts";
-import type { PoolName } from "../slots/pool-name.ts";
-import type { RuleSet } from "./rule-set.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import type { State } from "../model/state.ts";
+import type { PoolName } from "../model/slots/pool-name.ts";
+import type { RuleSet } from "../model/rules/rule-set.ts";
 
 export interface ApplyRules {
   readonly type: "ApplyRules";

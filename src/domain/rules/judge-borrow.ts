@@ -1,11 +1,11 @@
-import type { Fault } from "../fault.ts";
+import type { Fault } from "../model/fault.ts";
 import { checkLicenseValid } from "../licenses/licenses.ts";
-import type { RuleContext } from "../rule-context.ts";
-import type { PoolName } from "../slots/pool-name.ts";
-import type { License, State } from "../state.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import type { PoolName } from "../model/slots/pool-name.ts";
+import type { License, State } from "../model/state.ts";
 import type { Instant } from "../time.ts";
 import { findRuledPool, type Claim } from "./judge-claim.ts";
-import type { HourLimit, Limit } from "./rule-set.ts";
+import type { HourLimit, Limit } from "../model/rules/rule-set.ts";
 
 /** Whether the rules let this caller borrow at all; null: they do. */
 export function checkBorrowClaim(state: State, claim: Claim, at: Instant): Fault | null {

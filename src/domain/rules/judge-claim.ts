@@ -1,13 +1,13 @@
-import type { CappedFault, Fault } from "../fault.ts";
-import type { State } from "../state.ts";
+import type { CappedFault, Fault } from "../model/fault.ts";
+import type { State } from "../model/state.ts";
 import type { Instant } from "../time.ts";
-import type { Shares } from "./compiled-rules.ts";
-import type { PoolName } from "../slots/pool-name.ts";
-import { counterKey } from "./pool-use.ts";
-import { recallKey } from "./recall.ts";
-import type { CallerFacts } from "./caller-facts.ts";
-import type { Limit, Reservation } from "./rule-set.ts";
-import type { RuledPool } from "./rules-index.ts";
+import type { Shares } from "../model/rules/compiled-rules.ts";
+import type { PoolName } from "../model/slots/pool-name.ts";
+import { counterKey } from "../model/rules/pool-use.ts";
+import { recallKey } from "../model/rules/recall.ts";
+import type { CallerFacts } from "../model/rules/caller-facts.ts";
+import type { Limit, Reservation } from "../model/rules/rule-set.ts";
+import type { RuledPool } from "../model/rules/rules-index.ts";
 
 /** A caller who wants one more slot. */
 export interface Claim extends PoolName {

@@ -1,9 +1,9 @@
-import type { Fault, ReservedSlots } from "../fault.ts";
-import type { State } from "../state.ts";
+import type { Fault, ReservedSlots } from "../model/fault.ts";
+import type { State } from "../model/state.ts";
 import type { Instant } from "../time.ts";
 import { hasRoomFor, listIdleReservations, type ReservationUse } from "./judge-claim.ts";
-import type { PoolName } from "../slots/pool-name.ts";
-import type { NamedGroup } from "./rule-set.ts";
+import type { PoolName } from "../model/slots/pool-name.ts";
+import type { NamedGroup } from "../model/rules/rule-set.ts";
 
 interface PoolSituation {
   /** Slots of the licenses that the caller could have a slot of. */

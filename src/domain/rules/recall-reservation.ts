@@ -1,10 +1,10 @@
-import { makeDecision, type Decision } from "../decision.ts";
-import type { Fault } from "../fault.ts";
+import { makeDecision, type Decision } from "../model/decision.ts";
+import type { Fault } from "../model/fault.ts";
 import type { Result } from "../result.ts";
-import type { RuleContext } from "../rule-context.ts";
-import type { State } from "../state.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import type { State } from "../model/state.ts";
 import { later } from "../time.ts";
-import { RECALL_DURATION } from "./recall.ts";
+import { RECALL_DURATION } from "../model/rules/recall.ts";
 import { listIdleReservations } from "./judge-claim.ts";
 
 export interface RecallReservation {

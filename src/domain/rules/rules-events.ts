@@ -1,6 +1,6 @@
-import type { EventRows } from "../event-row.ts";
+import type { EventRows } from "../model/event-row.ts";
 import { countBytes } from "../text/text-size.ts";
-import { formatTime, formatTimestamp, pluralize } from "../event-texts.ts";
+import { formatTime, formatTimestamp, pluralize } from "../model/event-texts.ts";
 
 /** What the audit log says of rules. */
 export const RULES_EVENTS: EventRows<"RulesApplied" | "ReservationRecalled"> = {

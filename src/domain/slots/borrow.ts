@@ -1,24 +1,24 @@
 import { renewHeldFeatures } from "../features/features.ts";
 import { checkSlotCaps } from "./slot-caps.ts";
 import { findMissingFields, type LicenseSelector } from "../licenses/licenses.ts";
-import { isSameContact, machineOf, type Contact } from "./contact.ts";
-import { makeDecision } from "../decision.ts";
-import type { Event } from "../event.ts";
-import type { Fault } from "../fault.ts";
+import { isSameContact, machineOf, type Contact } from "../model/slots/contact.ts";
+import { makeDecision } from "../model/decision.ts";
+import type { Event } from "../model/event.ts";
+import type { Fault } from "../model/fault.ts";
 import {
   findRecordedOutcome,
   type IdempotencyKey,
   recordOutcome,
 } from "../idempotency/idempotency.ts";
 import { findLease, checkLeasedElsewhere } from "./leases.ts";
-import { limits } from "../limits.ts";
+import { limits } from "../model/limits.ts";
 import { findHold, leaveQueue } from "../queue/holds.ts";
 import { err, ok, type Result } from "../result.ts";
-import type { RuleContext } from "../rule-context.ts";
-import { factsOf, type Identity } from "../rules/caller-facts.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import { factsOf, type Identity } from "../model/rules/caller-facts.ts";
 import { checkBorrow, findBorrowHours } from "../rules/judge-borrow.ts";
 import type { Claim } from "../rules/judge-claim.ts";
-import type { HourLimit } from "../rules/rule-set.ts";
+import type { HourLimit } from "../model/rules/rule-set.ts";
 import {
   findSlot,
   makeSlotRenewed,
@@ -28,9 +28,9 @@ import {
   type SlotOutcome,
   expireEndedSlot,
 } from "./slots.ts";
-import { getBorrowEnd } from "./registration.ts";
-import type { License, State } from "../state.ts";
-import { getLicenseEnd } from "../licenses/terms.ts";
+import { getBorrowEnd } from "../model/slots/registration.ts";
+import type { License, State } from "../model/state.ts";
+import { getLicenseEnd } from "../model/licenses/terms.ts";
 import { earliest, HOUR, later, latest, MINUTE, type Instant } from "../time.ts";
 import { CLOCK_LIMITS, isClockSuspect } from "../clock/timekeeper.ts";
 

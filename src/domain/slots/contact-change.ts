@@ -1,8 +1,8 @@
-import type { ContactChanged } from "../event.ts";
-import { limits } from "../limits.ts";
-import { isSameMachine, machineOf, type Contact } from "./contact.ts";
-import type { Registration } from "./registration.ts";
-import type { License } from "../state.ts";
+import type { ContactChanged } from "../model/event.ts";
+import { limits } from "../model/limits.ts";
+import { isSameMachine, machineOf, type Contact } from "../model/slots/contact.ts";
+import type { Registration } from "../model/slots/registration.ts";
+import type { License } from "../model/state.ts";
 import { later, type Instant } from "../time.ts";
 
 /**

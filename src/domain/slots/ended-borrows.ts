@@ -1,10 +1,10 @@
 import { CLOCK_LIMITS } from "../clock/timekeeper.ts";
 import { lapsedBorrowKey } from "../clock/clock-jumps.ts";
 import { findHold } from "../queue/holds.ts";
-import type { RuleContext } from "../rule-context.ts";
-import type { License, State } from "../state.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import type { License, State } from "../model/state.ts";
 import { later, type Instant } from "../time.ts";
-import type { LapsedBorrow, Registration } from "./registration.ts";
+import type { LapsedBorrow, Registration } from "../model/slots/registration.ts";
 
 /**
  * While the system clock is behind, an earlier forward jump may have been wrong. Borrows that ended

@@ -1,11 +1,11 @@
 import { isClockSuspect } from "../clock/timekeeper.ts";
 import { checkLicenseValid } from "../licenses/licenses.ts";
-import { getLicenseEnd } from "../licenses/terms.ts";
+import { getLicenseEnd } from "../model/licenses/terms.ts";
 import { countHolds } from "../queue/holds.ts";
-import type { RuleContext } from "../rule-context.ts";
-import type { License, State } from "../state.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import type { License, State } from "../model/state.ts";
 import { countKeptForOwners } from "./ended-borrows.ts";
-import { countSlotsInUse } from "./pool.ts";
+import { countSlotsInUse } from "../model/slots/pool.ts";
 
 /** The licenses of a product that may grant slots now, in the order in which claims try them. */
 export const listGrantingLicenses = (

@@ -1,10 +1,10 @@
-import type { Fault } from "../fault.ts";
-import type { RuleContext } from "../rule-context.ts";
+import type { Fault } from "../model/fault.ts";
+import type { RuleContext } from "../model/rule-context.ts";
 import { findLapsedLease } from "./ended-borrows.ts";
-import { getBorrowEnd, type Registration } from "./registration.ts";
-import { findHeldSlot } from "./pool.ts";
-import type { License, State } from "../state.ts";
-import { getLicenseEnd, type Terms } from "../licenses/terms.ts";
+import { getBorrowEnd, type Registration } from "../model/slots/registration.ts";
+import { findHeldSlot } from "../model/slots/pool.ts";
+import type { License, State } from "../model/state.ts";
+import { getLicenseEnd, type Terms } from "../model/licenses/terms.ts";
 import { earliest, HOUR, later, MINUTE, type Instant } from "../time.ts";
 
 /**

@@ -1,14 +1,14 @@
 import { renewHeldFeatures } from "../features/features.ts";
-import { isSameMachine, type Contact } from "./contact.ts";
+import { isSameMachine, type Contact } from "../model/slots/contact.ts";
 import { checkSlotCaps } from "./slot-caps.ts";
 import { findMissingFields, type LicenseSelector } from "../licenses/licenses.ts";
 import { findContactChange } from "./contact-change.ts";
-import { makeDecision } from "../decision.ts";
+import { makeDecision } from "../model/decision.ts";
 import { findLeasedDevice, checkLeasedElsewhere } from "./leases.ts";
 import { findHold, leaveQueue } from "../queue/holds.ts";
 import { err } from "../result.ts";
-import { factsOf, type Identity } from "../rules/caller-facts.ts";
-import type { RuleContext } from "../rule-context.ts";
+import { factsOf, type Identity } from "../model/rules/caller-facts.ts";
+import type { RuleContext } from "../model/rule-context.ts";
 import {
   findSlot,
   makeSlotRenewed,
@@ -17,7 +17,7 @@ import {
   type SlotDecision,
   expireEndedSlot,
 } from "./slots.ts";
-import type { State } from "../state.ts";
+import type { State } from "../model/state.ts";
 
 export interface Register extends LicenseSelector {
   readonly type: "Register";

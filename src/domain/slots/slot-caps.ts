@@ -1,8 +1,8 @@
-import type { CappedFault } from "../fault.ts";
-import type { RuleContext } from "../rule-context.ts";
-import type { QueuedPlace } from "../queue/place.ts";
-import { findHeldSlot } from "./pool.ts";
-import type { State } from "../state.ts";
+import type { CappedFault } from "../model/fault.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import type { QueuedPlace } from "../model/queue/place.ts";
+import { findHeldSlot } from "../model/slots/pool.ts";
+import type { State } from "../model/state.ts";
 import type { Instant } from "../time.ts";
 
 /**

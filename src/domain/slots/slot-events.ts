@@ -1,7 +1,7 @@
-import type { ReleasedBy } from "../event.ts";
-import type { EventRows } from "../event-row.ts";
-import { formatTime, formatTimestamp } from "../event-texts.ts";
-import { sentFieldsOf } from "./contact.ts";
+import type { ReleasedBy } from "../model/event.ts";
+import type { EventRows } from "../model/event-row.ts";
+import { formatTime, formatTimestamp } from "../model/event-texts.ts";
+import { sentFieldsOf } from "../model/slots/contact.ts";
 
 /** What the audit log says of slots and of the slots of features. */
 export const SLOT_EVENTS: EventRows<

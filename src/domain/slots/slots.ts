@@ -1,11 +1,11 @@
-import { isSameContact, type Contact } from "./contact.ts";
-import type { Decision } from "../decision.ts";
-import type { Event, SlotExpired, SlotRenewed } from "../event.ts";
-import type { Fault } from "../fault.ts";
+import { isSameContact, type Contact } from "../model/slots/contact.ts";
+import type { Decision } from "../model/decision.ts";
+import type { Event, SlotExpired, SlotRenewed } from "../model/event.ts";
+import type { Fault } from "../model/fault.ts";
 import { findLicenses, filterValidLicenses, type LicenseSelector } from "../licenses/licenses.ts";
-import { countSlotsInUse, findHeldSlot } from "./pool.ts";
+import { countSlotsInUse, findHeldSlot } from "../model/slots/pool.ts";
 import { err, ok, type Result } from "../result.ts";
-import type { RuleContext } from "../rule-context.ts";
+import type { RuleContext } from "../model/rule-context.ts";
 import { checkBorrowClaim } from "../rules/judge-borrow.ts";
 import {
   checkClaim,
@@ -15,13 +15,13 @@ import {
   type Claim,
 } from "../rules/judge-claim.ts";
 import { makeNoSlotFault } from "../rules/no-slot-fault.ts";
-import type { CallerFacts, Identity } from "../rules/caller-facts.ts";
-import { getBorrowEnd, type Registration } from "./registration.ts";
-import type { License, State } from "../state.ts";
+import type { CallerFacts, Identity } from "../model/rules/caller-facts.ts";
+import { getBorrowEnd, type Registration } from "../model/slots/registration.ts";
+import type { License, State } from "../model/state.ts";
 import { countFreeOfProduct, countFreeSlots, filterLendable } from "./free-slots.ts";
-import { findCollectable } from "../queue/collect.ts";
+import { findCollectable } from "./collect.ts";
 import { countHolds, findHold } from "../queue/holds.ts";
-import { canBorrow } from "../licenses/terms.ts";
+import { canBorrow } from "../model/licenses/terms.ts";
 import { later, latest, MINUTE, type Instant } from "../time.ts";
 import { CLOCK_LIMITS } from "../clock/timekeeper.ts";
 

@@ -1,13 +1,13 @@
 import { type LicenseSelector, findLicenses, findMissingFields } from "../licenses/licenses.ts";
-import { makeDecision, type Decision } from "../decision.ts";
-import type { Event, FeatureReleased, ReleasedBy, SlotReleased } from "../event.ts";
-import type { Fault } from "../fault.ts";
+import { makeDecision, type Decision } from "../model/decision.ts";
+import type { Event, FeatureReleased, ReleasedBy, SlotReleased } from "../model/event.ts";
+import type { Fault } from "../model/fault.ts";
 import { findPlace, leaveQueue } from "../queue/holds.ts";
 import { err, type Result } from "../result.ts";
-import type { RuleContext } from "../rule-context.ts";
-import { getBorrowEnd, type Registration } from "./registration.ts";
-import { findHeldSlot } from "./pool.ts";
-import type { License, State } from "../state.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import { getBorrowEnd, type Registration } from "../model/slots/registration.ts";
+import { findHeldSlot } from "../model/slots/pool.ts";
+import type { License, State } from "../model/state.ts";
 import type { Instant } from "../time.ts";
 
 export interface Unregister extends LicenseSelector {

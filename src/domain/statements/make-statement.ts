@@ -1,9 +1,9 @@
-import { makeDecision, type Decision } from "../decision.ts";
-import type { Fault } from "../fault.ts";
+import { makeDecision, type Decision } from "../model/decision.ts";
+import type { Fault } from "../model/fault.ts";
 import { err, type Result } from "../result.ts";
-import type { RuleContext } from "../rule-context.ts";
-import type { State } from "../state.ts";
-import type { StoredStatement } from "./statement-chain.ts";
+import type { RuleContext } from "../model/rule-context.ts";
+import type { State } from "../model/state.ts";
+import type { StoredStatement } from "../model/statements/statement-chain.ts";
 
 /** Adds a signed statement to the chain of its vendor. */
 export interface MakeStatement {

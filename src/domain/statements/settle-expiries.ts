@@ -1,12 +1,12 @@
-import { makeDecision, type Decision } from "../decision.ts";
-import type { FeatureExpired, SlotExpired } from "../event.ts";
-import type { Fault } from "../fault.ts";
+import { makeDecision, type Decision } from "../model/decision.ts";
+import type { FeatureExpired, SlotExpired } from "../model/event.ts";
+import type { Fault } from "../model/fault.ts";
 import { makeFeatureExpired } from "../features/features.ts";
-import { limits } from "../limits.ts";
+import { limits } from "../model/limits.ts";
 import type { Result } from "../result.ts";
-import type { RuleContext } from "../rule-context.ts";
+import type { RuleContext } from "../model/rule-context.ts";
 import { makeSlotExpired } from "../slots/slots.ts";
-import type { License, State } from "../state.ts";
+import type { License, State } from "../model/state.ts";
 import type { Instant } from "../time.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { EventRows } from "../event-row.ts";
+import type { EventRows } from "../model/event-row.ts";
 import { DAY, later, type Instant } from "../time.ts";
 import { dayOf } from "../utc-day.ts";
 

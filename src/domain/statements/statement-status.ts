@@ -1,5 +1,8 @@
-import type { State } from "../state.ts";
-import type { AcknowledgedStatement, StoredStatement } from "./statement-chain.ts";
+import type { State } from "../model/state.ts";
+import type {
+  AcknowledgedStatement,
+  StoredStatement,
+} from "../model/statements/statement-chain.ts";
 import { DAY, later, MINUTE, type Instant } from "../time.ts";
 import { countDays, startOfDay } from "../utc-day.ts";
 import { findLastStatement } from "./make-statement.ts";

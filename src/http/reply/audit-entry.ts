@@ -1,7 +1,7 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { detailsOf, isKnownEvent, summarize } from "../../domain/event-catalogue.ts";
-import type { EventDetails } from "../../domain/event-row.ts";
-import { formatPeer } from "../../domain/event-texts.ts";
+import type { EventDetails } from "../../domain/model/event-row.ts";
+import { formatPeer } from "../../domain/model/event-texts.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { AuditEntry } from "../../operations/audit-log-reader.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";

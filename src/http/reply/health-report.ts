@@ -9,7 +9,7 @@ import {
   assessStandby,
   type HostFacts,
 } from "../../operations/health/assess-health.ts";
-import type { License } from "../../domain/state.ts";
+import type { License } from "../../domain/model/state.ts";
 import type { HealthReport } from "../../operations/health/finding.ts";
 import type { PairHostStatus, PairStatus } from "../../operations/pair/pair-status.ts";
 import type { Services } from "../services.ts";

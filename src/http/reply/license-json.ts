@@ -1,5 +1,5 @@
-import type { Terms } from "../../domain/licenses/terms.ts";
-import type { LicenseView } from "../../domain/views.ts";
+import type { Terms } from "../../domain/model/licenses/terms.ts";
+import type { LicenseView } from "../../domain/views/views.ts";
 import { licenseObject, type CallerSlot } from "./license-object.ts";
 
 type ChangingValues = readonly (number | string | boolean | null)[];

@@ -3,9 +3,9 @@ import {
   canBorrow,
   type ConsumptionTerms,
   type FeatureTerms,
-} from "../../domain/licenses/terms.ts";
+} from "../../domain/model/licenses/terms.ts";
 import type { Instant } from "../../domain/time.ts";
-import type { FeatureView, LicenseView } from "../../domain/views.ts";
+import type { FeatureView, LicenseView } from "../../domain/views/views.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 
 /** The caller's slot of a license, in replies to register and borrow. */

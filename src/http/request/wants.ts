@@ -1,6 +1,6 @@
-import { limits } from "../../domain/limits.ts";
-import type { WantedHosts } from "../../domain/pair/requested-pair.ts";
-import type { RequestWants } from "../../domain/state.ts";
+import { limits } from "../../domain/model/limits.ts";
+import type { WantedHosts } from "../../domain/licenses/requested-pair.ts";
+import type { RequestWants } from "../../domain/model/state.ts";
 import { DAY, type Instant } from "../../domain/time.ts";
 import { INVISIBLE } from "../../domain/text/invisible-characters.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";

@@ -1,7 +1,7 @@
 import { contactReply, contactSchema } from "./slot-reply.ts";
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import type { RegistrationView } from "../../domain/views.ts";
+import type { RegistrationView } from "../../domain/views/views.ts";
 import { describeRoute } from "../openapi/describe-route.ts";
 import { unwrap } from "../faults.ts";
 import { fields, readIdentifier } from "../request/fields.ts";

@@ -1,6 +1,6 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import type { AuditGap } from "../../domain/state.ts";
+import type { AuditGap } from "../../domain/model/state.ts";
 import type { MissingLines } from "../../operations/audit-maintenance.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { jsonBody } from "../request/body.ts";

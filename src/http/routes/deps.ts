@@ -1,5 +1,5 @@
-import { personOf } from "../../domain/slots/person.ts";
-import type { Identity } from "../../domain/rules/caller-facts.ts";
+import { personOf } from "../../domain/model/slots/person.ts";
+import type { Identity } from "../../domain/model/rules/caller-facts.ts";
 import type { Actor } from "../../operations/access-control.ts";
 import type { Services } from "../services.ts";
 import { refuse } from "../faults.ts";

@@ -1,7 +1,7 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { limits } from "../../domain/limits.ts";
-import type { OpenRequest } from "../../domain/state.ts";
+import { limits } from "../../domain/model/limits.ts";
+import type { OpenRequest } from "../../domain/model/state.ts";
 import { later } from "../../domain/time.ts";
 import type { OpenActivationCode } from "../../operations/airgap.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";

@@ -1,6 +1,6 @@
 import { Type, type Static, type TSchema } from "@sinclair/typebox";
 import { computeUseEnd } from "../../domain/slots/leases.ts";
-import type { Contact, SentContactName } from "../../domain/slots/contact.ts";
+import type { Contact, SentContactName } from "../../domain/model/slots/contact.ts";
 import type { SlotResult } from "../../operations/slots.ts";
 import { fields, readFreeText, readText } from "../request/fields.ts";
 import { licenseJson } from "../reply/license-json.ts";

@@ -1,7 +1,7 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { StatementStatus } from "../../domain/statements/statement-status.ts";
-import type { StoredStatement } from "../../domain/statements/statement-chain.ts";
+import type { StoredStatement } from "../../domain/model/statements/statement-chain.ts";
 import { DAY, later } from "../../domain/time.ts";
 import { formatDay, rfc3339 } from "../../platform/rfc3339.ts";
 import { describeRoute } from "../openapi/describe-route.ts";

@@ -1,4 +1,4 @@
-import type { Fault } from "../../domain/fault.ts";
+import type { Fault } from "../../domain/model/fault.ts";
 import type { Result } from "../../domain/result.ts";
 import type { AccessFault } from "../../faults/fault-types.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";

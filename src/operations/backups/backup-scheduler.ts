@@ -4,7 +4,7 @@ import {
   formatBackupSchedule,
   isFromFuture,
   type BackupSchedule,
-} from "../../domain/backup-schedule.ts";
+} from "../../domain/backups/backup-schedule.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { HOUR, later, latest, MINUTE, SECOND, type Instant } from "../../domain/time.ts";
 import { messageOf } from "../../faults/catalog.ts";

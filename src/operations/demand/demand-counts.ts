@@ -1,4 +1,4 @@
-import type { Demand, EpisodeOutcome } from "../../domain/demand/episode.ts";
+import type { Demand, EpisodeOutcome } from "../../domain/model/demand/episode.ts";
 
 /** Denied episodes of a product, or of one of its features. */
 export interface DemandCount extends Pick<Demand, "product" | "feature"> {

@@ -1,7 +1,7 @@
 import type { Command } from "../../domain/decide.ts";
-import type { Demand } from "../../domain/demand/episode.ts";
-import type { Fault } from "../../domain/fault.ts";
-import type { State } from "../../domain/state.ts";
+import type { Demand } from "../../domain/model/demand/episode.ts";
+import type { Fault } from "../../domain/model/fault.ts";
+import type { State } from "../../domain/model/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { AuditMeter } from "../../store/store-options.ts";

@@ -5,9 +5,9 @@ import {
   type Demand,
   type Episode,
   type EpisodeOutcome,
-} from "../../domain/demand/episode.ts";
-import { limits } from "../../domain/limits.ts";
-import type { State } from "../../domain/state.ts";
+} from "../../domain/model/demand/episode.ts";
+import { limits } from "../../domain/model/limits.ts";
+import type { State } from "../../domain/model/state.ts";
 import { earliest, instant, latest, MINUTE, type Instant } from "../../domain/time.ts";
 import { DemandCounts } from "./demand-counts.ts";
 

@@ -1,6 +1,6 @@
-import type { ClosedEpisode, Episode } from "../../domain/demand/episode.ts";
+import type { ClosedEpisode, Episode } from "../../domain/model/demand/episode.ts";
 import type { EndEpisodes, ObserveEpisodes } from "../../domain/demand/record-episodes.ts";
-import type { Fault } from "../../domain/fault.ts";
+import type { Fault } from "../../domain/model/fault.ts";
 import type { Result } from "../../domain/result.ts";
 import { log } from "../../platform/log.ts";
 import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";

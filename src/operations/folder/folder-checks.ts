@@ -1,4 +1,4 @@
-import type { State, TrustedVendor } from "../../domain/state.ts";
+import type { State, TrustedVendor } from "../../domain/model/state.ts";
 import { describeProofFault, findProofFault } from "../../license/proof.ts";
 import { verifyTrustDocument, type Vendor } from "../../license/trust.ts";
 import type { Disk } from "../../platform/files/disk.ts";

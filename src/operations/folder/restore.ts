@@ -3,8 +3,8 @@ import {
   beginRestoreGrace,
   hostGraceEnd,
   isForOtherHosts,
-} from "../../domain/appliance/restore-grace.ts";
-import type { License, State } from "../../domain/state.ts";
+} from "../../domain/licenses/restore-grace.ts";
+import type { License, State } from "../../domain/model/state.ts";
 import { latest, type Instant } from "../../domain/time.ts";
 import type { HardwareComponent } from "../../license/hardware.ts";
 import type { Disk } from "../../platform/files/disk.ts";

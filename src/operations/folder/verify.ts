@@ -1,5 +1,5 @@
-import type { AuditGap, DataFolderKind, Retirement, State } from "../../domain/state.ts";
-import type { Pair } from "../../domain/pair/pair.ts";
+import type { AuditGap, DataFolderKind, Retirement, State } from "../../domain/model/state.ts";
+import type { Pair } from "../../domain/model/pair/pair.ts";
 import type { Instant } from "../../domain/time.ts";
 import { messageOfError } from "../../platform/error-message.ts";
 import type { Disk } from "../../platform/files/disk.ts";

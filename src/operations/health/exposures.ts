@@ -1,4 +1,4 @@
-import { parseNetwork } from "../../domain/rules/network.ts";
+import { parseNetwork } from "../../domain/model/rules/network.ts";
 import { isLoopback } from "../../platform/network/networks.ts";
 import { createFinding, passedReport, type Finding, type HealthReport } from "./finding.ts";
 

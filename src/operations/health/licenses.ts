@@ -1,7 +1,7 @@
 import { describeEnd, isEndingSoon, type WarningTime } from "../../domain/licenses/end-date.ts";
-import { getLicenseEnd } from "../../domain/licenses/terms.ts";
+import { getLicenseEnd } from "../../domain/model/licenses/terms.ts";
 import type { Instant } from "../../domain/time.ts";
-import type { LicenseView } from "../../domain/views.ts";
+import type { LicenseView } from "../../domain/views/views.ts";
 import { reasonOf } from "../../faults/rule-reasons.ts";
 import { formatDay } from "../../platform/rfc3339.ts";
 import { createFinding, type Finding, type HealthReport } from "./finding.ts";

@@ -1,5 +1,5 @@
-import type { OverReservedPool } from "../../domain/fault.ts";
-import type { Group, RuleSet } from "../../domain/rules/rule-set.ts";
+import type { OverReservedPool } from "../../domain/model/fault.ts";
+import type { Group, RuleSet } from "../../domain/model/rules/rule-set.ts";
 import { formatFirstNames } from "../../domain/text/first-names.ts";
 import { findAdvisoryGroups } from "../../rules/site-findings.ts";
 import type { ServerAccess } from "./exposures.ts";

@@ -1,10 +1,10 @@
 import { totalAt } from "../../domain/consumption/counters.ts";
-import type { Event } from "../../domain/event.ts";
+import type { Event } from "../../domain/model/event.ts";
 import { checkLicenseValid } from "../../domain/licenses/licenses.ts";
-import { getLicenseEnd } from "../../domain/licenses/terms.ts";
-import type { RuleContext } from "../../domain/rule-context.ts";
-import { countSlotsInUse } from "../../domain/slots/pool.ts";
-import type { License, State } from "../../domain/state.ts";
+import { getLicenseEnd } from "../../domain/model/licenses/terms.ts";
+import type { RuleContext } from "../../domain/model/rule-context.ts";
+import { countSlotsInUse } from "../../domain/model/slots/pool.ts";
+import type { License, State } from "../../domain/model/state.ts";
 import { SECOND, type Instant } from "../../domain/time.ts";
 import type { Metric, MetricFamily, Sample } from "../../platform/metrics/metric.ts";
 import type { StoreObserver } from "../../store/store-options.ts";

@@ -1,5 +1,5 @@
-import type { Event } from "../../domain/event.ts";
-import type { State } from "../../domain/state.ts";
+import type { Event } from "../../domain/model/event.ts";
+import type { State } from "../../domain/model/state.ts";
 
 /** Why a slot ended. */
 export const RELEASE_CAUSES = ["user", "admin", "expiry"] as const;

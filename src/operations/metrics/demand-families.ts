@@ -1,4 +1,4 @@
-import type { EpisodeOutcome } from "../../domain/demand/episode.ts";
+import type { EpisodeOutcome } from "../../domain/model/demand/episode.ts";
 import type { MetricFamily } from "../../platform/metrics/metric.ts";
 import type { DemandCount, DemandCounts } from "../demand/demand-counts.ts";
 import { METRICS } from "./catalogue.ts";

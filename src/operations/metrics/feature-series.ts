@@ -1,6 +1,6 @@
 import { totalAt } from "../../domain/consumption/counters.ts";
-import { countSlotsInUse } from "../../domain/slots/pool.ts";
-import type { Feature, State } from "../../domain/state.ts";
+import { countSlotsInUse } from "../../domain/model/slots/pool.ts";
+import type { Feature, State } from "../../domain/model/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import { featureKey } from "./change-counters.ts";
 

@@ -1,6 +1,6 @@
-import type { Event } from "../../domain/event.ts";
-import type { PlaceLeftCause } from "../../domain/queue/queue-event-types.ts";
-import type { State } from "../../domain/state.ts";
+import type { Event } from "../../domain/model/event.ts";
+import type { PlaceLeftCause } from "../../domain/model/queue/queue-event-types.ts";
+import type { State } from "../../domain/model/state.ts";
 import { SECOND, type Instant } from "../../domain/time.ts";
 import { Histogram } from "../../platform/metrics/histogram.ts";
 

@@ -1,6 +1,6 @@
 import { listIdleReservations } from "../../domain/rules/judge-claim.ts";
-import { countSlotsInUse } from "../../domain/slots/pool.ts";
-import type { State } from "../../domain/state.ts";
+import { countSlotsInUse } from "../../domain/model/slots/pool.ts";
+import type { State } from "../../domain/model/state.ts";
 import { latest, type Instant } from "../../domain/time.ts";
 import type { MetricFamily } from "../../platform/metrics/metric.ts";
 import { METRICS } from "./catalogue.ts";

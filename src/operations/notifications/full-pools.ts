@@ -1,5 +1,5 @@
 import { MINUTE } from "../../domain/time.ts";
-import type { LicenseView } from "../../domain/views.ts";
+import type { LicenseView } from "../../domain/views/views.ts";
 import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 import type { Condition } from "./condition.ts";
 

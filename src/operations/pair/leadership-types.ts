@@ -1,4 +1,4 @@
-import type { HardwareDigest } from "../../domain/hardware-digest.ts";
+import type { HardwareDigest } from "../../domain/model/hardware-digest.ts";
 import type { ApplianceClock } from "../../platform/clock.ts";
 import type { DatabaseReport, HostLog, HostRow } from "../../store/log/shared-log.ts";
 import type { Store } from "../../store/store.ts";

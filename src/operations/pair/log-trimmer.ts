@@ -1,4 +1,4 @@
-import type { Pair } from "../../domain/pair/pair.ts";
+import type { Pair } from "../../domain/model/pair/pair.ts";
 import { DAY, MINUTE, SECOND } from "../../domain/time.ts";
 import { log } from "../../platform/log.ts";
 import { LogUnavailable, type HostLog, type HostRow } from "../../store/log/shared-log.ts";

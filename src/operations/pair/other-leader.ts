@@ -1,4 +1,4 @@
-import type { Pair } from "../../domain/pair/pair.ts";
+import type { Pair } from "../../domain/model/pair/pair.ts";
 import type { LogLeader } from "../../store/log/shared-log.ts";
 import type { Role } from "./leadership-types.ts";
 

@@ -1,5 +1,5 @@
-import type { Fault } from "../../domain/fault.ts";
-import { findUnservedProducts } from "../../domain/pair/unserved-products.ts";
+import type { Fault } from "../../domain/model/fault.ts";
+import { findUnservedProducts } from "../../domain/licenses/unserved-products.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { AdmissionFault, HandOverFault } from "../../faults/fault-types.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Pair } from "../../domain/pair/pair.ts";
+import type { Pair } from "../../domain/model/pair/pair.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { DatabaseReport, HostRow } from "../../store/log/shared-log.ts";
 import type { Store } from "../../store/store.ts";

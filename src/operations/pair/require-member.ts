@@ -1,5 +1,5 @@
-import { isSameMachine } from "../../domain/hardware-digest.ts";
-import type { Pair } from "../../domain/pair/pair.ts";
+import { isSameMachine } from "../../domain/model/hardware-digest.ts";
+import type { Pair } from "../../domain/model/pair/pair.ts";
 import { FolderRefused } from "../../store/folder/refusal.ts";
 import type { LeadershipOptions } from "./leadership-types.ts";
 

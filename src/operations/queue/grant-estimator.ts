@@ -1,6 +1,6 @@
-import { countSlotsInUse } from "../../domain/slots/pool.ts";
-import { getBorrowEnd } from "../../domain/slots/registration.ts";
-import type { State } from "../../domain/state.ts";
+import { countSlotsInUse } from "../../domain/model/slots/pool.ts";
+import { getBorrowEnd } from "../../domain/model/slots/registration.ts";
+import type { State } from "../../domain/model/state.ts";
 import { instant, latest, SECOND, type Instant } from "../../domain/time.ts";
 import { WaitEstimates, type SlotsInUse } from "../../usage/eta/wait-estimates.ts";
 import type { EndedSessions } from "./session-lengths.ts";

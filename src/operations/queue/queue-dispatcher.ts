@@ -1,6 +1,6 @@
-import type { Event } from "../../domain/event.ts";
-import { findNextDispatchAt } from "../../domain/queue/queue-view.ts";
-import type { State } from "../../domain/state.ts";
+import type { Event } from "../../domain/model/event.ts";
+import { findNextDispatchAt } from "../../domain/views/queue-view.ts";
+import type { State } from "../../domain/model/state.ts";
 import { later, type Instant } from "../../domain/time.ts";
 import { log } from "../../platform/log.ts";
 import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";

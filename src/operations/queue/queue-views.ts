@@ -4,9 +4,9 @@ import {
   viewQueue,
   type PlaceView,
   type QueueView,
-} from "../../domain/queue/queue-view.ts";
-import type { RuleContext } from "../../domain/rule-context.ts";
-import type { State } from "../../domain/state.ts";
+} from "../../domain/views/queue-view.ts";
+import type { RuleContext } from "../../domain/model/rule-context.ts";
+import type { State } from "../../domain/model/state.ts";
 import { later, SECOND, type Instant } from "../../domain/time.ts";
 import type { GrantEstimate, GrantEstimator } from "./grant-estimator.ts";
 import type { QueueDispatcher } from "./queue-dispatcher.ts";

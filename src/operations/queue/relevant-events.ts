@@ -1,5 +1,5 @@
-import type { Event } from "../../domain/event.ts";
-import type { State } from "../../domain/state.ts";
+import type { Event } from "../../domain/model/event.ts";
+import type { State } from "../../domain/model/state.ts";
 
 /** After these events no user can get a slot that it could not get before. */
 const IRRELEVANT_EVENTS: ReadonlySet<Event["type"]> = new Set<Event["type"]>([

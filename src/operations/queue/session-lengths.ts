@@ -1,5 +1,5 @@
-import type { Event } from "../../domain/event.ts";
-import type { State } from "../../domain/state.ts";
+import type { Event } from "../../domain/model/event.ts";
+import type { State } from "../../domain/model/state.ts";
 import { DAY, type Instant } from "../../domain/time.ts";
 import type { StoreObserver } from "../../store/store-options.ts";
 

@@ -1,8 +1,8 @@
-import type { Fault } from "../../domain/fault.ts";
+import type { Fault } from "../../domain/model/fault.ts";
 import { findPlace } from "../../domain/queue/holds.ts";
-import type { TakePlace } from "../../domain/queue/take-place.ts";
+import type { TakePlace } from "../../domain/queue/dispatch/take-place.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import type { State } from "../../domain/state.ts";
+import type { State } from "../../domain/model/state.ts";
 import { SECOND } from "../../domain/time.ts";
 import { log } from "../../platform/log.ts";
 import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";

@@ -1,17 +1,17 @@
 import { decide } from "../../domain/decide.ts";
-import { personOf } from "../../domain/slots/person.ts";
-import type { Fault } from "../../domain/fault.ts";
+import { personOf } from "../../domain/model/slots/person.ts";
+import type { Fault } from "../../domain/model/fault.ts";
 import { countHolds } from "../../domain/queue/holds.ts";
 import { filterValidLicenses } from "../../domain/licenses/licenses.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import type { RuleContext } from "../../domain/rule-context.ts";
-import { factsOf, type CallerFacts } from "../../domain/rules/caller-facts.ts";
+import type { RuleContext } from "../../domain/model/rule-context.ts";
+import { factsOf, type CallerFacts } from "../../domain/model/rules/caller-facts.ts";
 import { findRuledPool } from "../../domain/rules/judge-claim.ts";
-import { GROUP_FACTS } from "../../domain/rules/rule-set.ts";
-import { GroupMatcher } from "../../domain/rules/membership.ts";
-import { completeContact } from "../../domain/slots/contact.ts";
-import { countSlotsInUse } from "../../domain/slots/pool.ts";
-import type { License, State } from "../../domain/state.ts";
+import { GROUP_FACTS } from "../../domain/model/rules/rule-set.ts";
+import { GroupMatcher } from "../../domain/model/rules/membership.ts";
+import { completeContact } from "../../domain/model/slots/contact.ts";
+import { countSlotsInUse } from "../../domain/model/slots/pool.ts";
+import type { License, State } from "../../domain/model/state.ts";
 import { isDemandFault } from "../demand/demand-of-command.ts";
 import { listSteps, type ExplainedRule } from "./explain-rules.ts";
 

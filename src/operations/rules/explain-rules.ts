@@ -1,11 +1,11 @@
-import { pluralize } from "../../domain/event-texts.ts";
-import type { RuleContext } from "../../domain/rule-context.ts";
+import { pluralize } from "../../domain/model/event-texts.ts";
+import type { RuleContext } from "../../domain/model/rule-context.ts";
 import { findHold } from "../../domain/queue/holds.ts";
 import { listReservations, sharesOfHold } from "../../domain/rules/judge-claim.ts";
-import type { CallerFacts } from "../../domain/rules/caller-facts.ts";
-import type { Limit, RulePosition } from "../../domain/rules/rule-set.ts";
-import type { RuledPool } from "../../domain/rules/rules-index.ts";
-import type { State } from "../../domain/state.ts";
+import type { CallerFacts } from "../../domain/model/rules/caller-facts.ts";
+import type { Limit, RulePosition } from "../../domain/model/rules/rule-set.ts";
+import type { RuledPool } from "../../domain/model/rules/rules-index.ts";
+import type { State } from "../../domain/model/state.ts";
 
 export interface ExplainedRule {
   readonly rule: string;

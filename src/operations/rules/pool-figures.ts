@@ -1,10 +1,10 @@
 import { countHolds } from "../../domain/queue/holds.ts";
 import { listReservations } from "../../domain/rules/judge-claim.ts";
-import type { Holder } from "../../domain/rules/indexed-rules.ts";
-import { poolKey, type PoolName } from "../../domain/slots/pool-name.ts";
-import type { RuleSet } from "../../domain/rules/rule-set.ts";
-import { countSlotsInUse, type SlotPool } from "../../domain/slots/pool.ts";
-import type { License, State } from "../../domain/state.ts";
+import type { Holder } from "../../domain/model/rules/indexed-rules.ts";
+import { poolKey, type PoolName } from "../../domain/model/slots/pool-name.ts";
+import type { RuleSet } from "../../domain/model/rules/rule-set.ts";
+import { countSlotsInUse, type SlotPool } from "../../domain/model/slots/pool.ts";
+import type { License, State } from "../../domain/model/state.ts";
 import type { Instant } from "../../domain/time.ts";
 
 export interface ReservationFigures {

@@ -1,18 +1,18 @@
-import { factsOfPlace } from "../../domain/queue/place.ts";
-import { factsOfHolder, type CallerFacts } from "../../domain/rules/caller-facts.ts";
+import { factsOfPlace } from "../../domain/model/queue/place.ts";
+import { factsOfHolder, type CallerFacts } from "../../domain/model/rules/caller-facts.ts";
 import {
   CompiledRules,
   type CompiledPool,
   type Denial,
   type Shares,
-} from "../../domain/rules/compiled-rules.ts";
-import { FallenCounters } from "../../domain/rules/fallen-counters.ts";
-import type { Holder } from "../../domain/rules/indexed-rules.ts";
-import type { PoolName } from "../../domain/slots/pool-name.ts";
-import { PoolCounters } from "../../domain/rules/pool-use.ts";
-import type { PoolRules, RuleSet } from "../../domain/rules/rule-set.ts";
-import type { SlotPool } from "../../domain/slots/pool.ts";
-import type { State } from "../../domain/state.ts";
+} from "../../domain/model/rules/compiled-rules.ts";
+import { FallenCounters } from "../../domain/model/rules/fallen-counters.ts";
+import type { Holder } from "../../domain/model/rules/indexed-rules.ts";
+import type { PoolName } from "../../domain/model/slots/pool-name.ts";
+import { PoolCounters } from "../../domain/model/rules/pool-use.ts";
+import type { PoolRules, RuleSet } from "../../domain/model/rules/rule-set.ts";
+import type { SlotPool } from "../../domain/model/slots/pool.ts";
+import type { State } from "../../domain/model/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import {
   repeatBetweenRequests,

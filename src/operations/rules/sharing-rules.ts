@@ -1,8 +1,8 @@
-import type { Fault } from "../../domain/fault.ts";
+import type { Fault } from "../../domain/model/fault.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { findOverReserved } from "../../domain/rules/apply-rules.ts";
-import type { RuleSet } from "../../domain/rules/rule-set.ts";
-import type { State } from "../../domain/state.ts";
+import type { RuleSet } from "../../domain/model/rules/rule-set.ts";
+import type { State } from "../../domain/model/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { InvalidRulesFault, MaintenanceFault } from "../../faults/fault-types.ts";
 import { sha256 } from "../../platform/crypto/hash.ts";

@@ -1,4 +1,4 @@
-import type { License, State } from "../../domain/state.ts";
+import type { License, State } from "../../domain/model/state.ts";
 import type { ProductFacts, SiteFacts } from "../../rules/site-findings.ts";
 
 /** What rules are compared with: the products and features of all installed licenses. */

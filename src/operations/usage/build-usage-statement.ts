@@ -1,4 +1,4 @@
-import type { Restore } from "../../domain/state.ts";
+import type { Restore } from "../../domain/model/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import { dayOf } from "../../domain/utc-day.ts";
 import { publicPart } from "../../license/keys.ts";

@@ -1,4 +1,4 @@
-import { findGap } from "../../domain/appliance/audit-gaps.ts";
+import { findGap } from "../../domain/audit/audit-gaps.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { earliest, type Instant } from "../../domain/time.ts";
 import type { AuditLogDamagedFault } from "../../faults/fault-types.ts";

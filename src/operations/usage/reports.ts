@@ -1,8 +1,8 @@
-import { listUnrecorded } from "../../domain/demand/episode.ts";
+import { listUnrecorded } from "../../domain/model/demand/episode.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import type { Fault } from "../../domain/fault.ts";
-import { getBorrowEnd } from "../../domain/slots/registration.ts";
-import type { State } from "../../domain/state.ts";
+import type { Fault } from "../../domain/model/fault.ts";
+import { getBorrowEnd } from "../../domain/model/slots/registration.ts";
+import type { State } from "../../domain/model/state.ts";
 import { DAY, earliest, later, type Instant } from "../../domain/time.ts";
 import type { AuditLogDamagedFault } from "../../faults/fault-types.ts";
 import { randomBytes } from "../../platform/crypto/random.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { State } from "../../domain/state.ts";
+import type { State } from "../../domain/model/state.ts";
 import { instant } from "../../domain/time.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { AuditLineDamaged, type AuditLogSource } from "../../store/audit/line-locator.ts";

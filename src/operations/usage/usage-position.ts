@@ -1,7 +1,7 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { join } from "node:path";
-import type { Terms } from "../../domain/licenses/terms.ts";
+import type { Terms } from "../../domain/model/licenses/terms.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { USAGE_FOLDER } from "../../store/folder/files.ts";

@@ -1,4 +1,4 @@
-import { listUnrecorded } from "../../domain/demand/episode.ts";
+import { listUnrecorded } from "../../domain/model/demand/episode.ts";
 import type { AcknowledgementOutcome } from "../../domain/statements/acknowledge-statement.ts";
 import { findLastStatement } from "../../domain/statements/make-statement.ts";
 import {
@@ -6,11 +6,11 @@ import {
   listStatementStatus,
   type StatementStatus,
 } from "../../domain/statements/statement-status.ts";
-import type { Fault } from "../../domain/fault.ts";
-import { limits } from "../../domain/limits.ts";
+import type { Fault } from "../../domain/model/fault.ts";
+import { limits } from "../../domain/model/limits.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import type { State } from "../../domain/state.ts";
-import type { StoredStatement } from "../../domain/statements/statement-chain.ts";
+import type { State } from "../../domain/model/state.ts";
+import type { StoredStatement } from "../../domain/model/statements/statement-chain.ts";
 import { DAY, earliest, later, type Instant } from "../../domain/time.ts";
 import { countDays, startOfDay } from "../../domain/utc-day.ts";
 import type { AuditLogDamagedFault, LicenseFileFault } from "../../faults/fault-types.ts";

@@ -5,7 +5,7 @@ import {
   isInNetwork,
   parseAddress,
   parseNetwork,
-} from "../../domain/rules/network.ts";
+} from "../../domain/model/rules/network.ts";
 import { withReserve } from "../files/descriptor-reserve.ts";
 import { memoize } from "../memoize.ts";
 

@@ -1,4 +1,4 @@
-import type { DataFolderKind } from "../../domain/state.ts";
+import type { DataFolderKind } from "../../domain/model/state.ts";
 
 /**
  * A site is served only on platforms where fault injection tests cover the lock, file modes and

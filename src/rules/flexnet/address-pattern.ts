@@ -1,4 +1,4 @@
-import { parseNetwork } from "../../domain/rules/network.ts";
+import { parseNetwork } from "../../domain/model/rules/network.ts";
 
 /**
  * The network of an address of an options file, as `10.1.0.0/16` for `10.1.*.*`. Null: it is no

@@ -1,4 +1,4 @@
-import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { PoolName } from "../../domain/model/slots/pool-name.ts";
 import { RULES_LIMITS } from "../limits.ts";
 import { addMember, ImportedGroups, isEmptyGroup } from "./imported-groups.ts";
 import type { ImportedGroup, ImportedPool, ImportNote, UnconvertedLine } from "./imported-rules.ts";

@@ -1,4 +1,4 @@
-import { poolKey, type PoolName } from "../../domain/slots/pool-name.ts";
+import { poolKey, type PoolName } from "../../domain/model/slots/pool-name.ts";
 import { INVISIBLE } from "../../domain/text/invisible-characters.ts";
 import { countBytes } from "../../domain/text/text-size.ts";
 import { RULES_LIMITS } from "../limits.ts";

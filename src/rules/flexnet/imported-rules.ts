@@ -1,4 +1,4 @@
-import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { PoolName } from "../../domain/model/slots/pool-name.ts";
 
 /** A group of the rules that an import makes. */
 export interface ImportedGroup {

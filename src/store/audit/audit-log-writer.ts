@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
-import { findGap } from "../../domain/appliance/audit-gaps.ts";
-import type { AuditGap } from "../../domain/state.ts";
+import { findGap } from "../../domain/audit/audit-gaps.ts";
+import type { AuditGap } from "../../domain/model/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { Disk, OpenFile } from "../../platform/files/disk.ts";
 import { writeAll } from "../../platform/files/files.ts";

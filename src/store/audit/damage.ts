@@ -1,4 +1,4 @@
-import type { AuditGap } from "../../domain/state.ts";
+import type { AuditGap } from "../../domain/model/state.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { surveyAuditLog } from "./survey.ts";
 import { verifyAuditChain, type AuditLogTotals } from "./audit-log.ts";

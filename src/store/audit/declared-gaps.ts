@@ -1,5 +1,5 @@
-import { addGap } from "../../domain/appliance/audit-gaps.ts";
-import type { AuditGap } from "../../domain/state.ts";
+import { addGap } from "../../domain/audit/audit-gaps.ts";
+import type { AuditGap } from "../../domain/model/state.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { listSegments } from "../folder/files.ts";
 import { decodeLine } from "../journal/journal.ts";

@@ -1,4 +1,4 @@
-import type { AuditGap } from "../../domain/state.ts";
+import type { AuditGap } from "../../domain/model/state.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { listSegments, type NumberedFile } from "../folder/files.ts";
 import { parseLinePrefix, type LinePrefix } from "../journal/journal.ts";

@@ -1,5 +1,5 @@
-import { findGap, skipGaps, type AuditPosition } from "../../domain/appliance/audit-gaps.ts";
-import type { AuditGap } from "../../domain/state.ts";
+import { findGap, skipGaps, type AuditPosition } from "../../domain/audit/audit-gaps.ts";
+import type { AuditGap } from "../../domain/model/state.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import type { NewGap } from "./new-gaps.ts";
 import { decodeLine, type JournalLine } from "../journal/journal.ts";

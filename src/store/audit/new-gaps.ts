@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { AuditGap, AuditGapFile } from "../../domain/state.ts";
+import type { AuditGap, AuditGapFile } from "../../domain/model/state.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import type { MissingLines } from "./survey.ts";
 import { AUDIT_FOLDER } from "../folder/files.ts";

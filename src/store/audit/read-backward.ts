@@ -1,4 +1,4 @@
-import { findGap } from "../../domain/appliance/audit-gaps.ts";
+import { findGap } from "../../domain/audit/audit-gaps.ts";
 import type { Instant } from "../../domain/time.ts";
 import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
 import type { Disk } from "../../platform/files/disk.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { findGap, skipGaps } from "../../domain/appliance/audit-gaps.ts";
-import type { AuditGap } from "../../domain/state.ts";
+import { findGap, skipGaps } from "../../domain/audit/audit-gaps.ts";
+import type { AuditGap } from "../../domain/model/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { AUDIT_FOLDER } from "../folder/files.ts";

@@ -1,4 +1,4 @@
-import type { State } from "../../domain/state.ts";
+import type { State } from "../../domain/model/state.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { readDeclaredGaps } from "../audit/declared-gaps.ts";
 import { repairTailFromJournal } from "../audit/tail-repair.ts";

@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from "node:path";
 import { emptyState } from "../../domain/evolve/evolve.ts";
-import type { DataFolderKind } from "../../domain/state.ts";
+import type { DataFolderKind } from "../../domain/model/state.ts";
 import { instant, type Instant } from "../../domain/time.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { errorCode } from "../../platform/files/system-error.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { State } from "../../domain/state.ts";
+import type { State } from "../../domain/model/state.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { writeAll } from "../../platform/files/files.ts";
 import { STATE_FILE } from "./files.ts";

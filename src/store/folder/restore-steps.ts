@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Restore } from "../../domain/state.ts";
+import type { Restore } from "../../domain/model/state.ts";
 import { messageOfError } from "../../platform/error-message.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { writeAll } from "../../platform/files/files.ts";

@@ -1,5 +1,5 @@
 import { isAudited } from "../../domain/event-catalogue.ts";
-import type { Event } from "../../domain/event.ts";
+import type { Event } from "../../domain/model/event.ts";
 import { instant, type Instant } from "../../domain/time.ts";
 import { GENESIS, sha256 } from "../../platform/crypto/hash.ts";
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { evolve, UnknownEvent } from "../../domain/evolve/evolve.ts";
-import type { State } from "../../domain/state.ts";
+import type { State } from "../../domain/model/state.ts";
 import { messageOfError } from "../../platform/error-message.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { errorCode } from "../../platform/files/system-error.ts";

@@ -1,5 +1,5 @@
 import { isAudited, isKnownEvent } from "../../domain/event-catalogue.ts";
-import type { Event } from "../../domain/event.ts";
+import type { Event } from "../../domain/model/event.ts";
 import { decodeLine, type JournalLine } from "../journal/journal.ts";
 import type { LogLine } from "./shared-log.ts";
 

@@ -1,5 +1,5 @@
 import { Type, type Static } from "@sinclair/typebox";
-import type { EndedPair, Pair, PairHost } from "../../domain/pair/pair.ts";
+import type { EndedPair, Pair, PairHost } from "../../domain/model/pair/pair.ts";
 import { At, Hash, type RowOf } from "./basic-rows.ts";
 
 const Hardware = Type.Array(Type.Object({ kind: Type.String(), digest: Hash }));

@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
-import type { Recall } from "../../domain/rules/recall.ts";
-import type { Identity } from "../../domain/rules/caller-facts.ts";
-import type { RuleSet } from "../../domain/rules/rule-set.ts";
-import type { AppliedRules } from "../../domain/state.ts";
+import type { Recall } from "../../domain/model/rules/recall.ts";
+import type { Identity } from "../../domain/model/rules/caller-facts.ts";
+import type { RuleSet } from "../../domain/model/rules/rule-set.ts";
+import type { AppliedRules } from "../../domain/model/state.ts";
 import { At, Hash, type RowOf } from "./basic-rows.ts";
 
 const MaybeText = Type.Union([Type.String(), Type.Null()]);

@@ -1,4 +1,4 @@
-import type { State } from "../../domain/state.ts";
+import type { State } from "../../domain/model/state.ts";
 
 /** A part of the state that has no valid vendor signature. */
 export interface UnsignedFinding {

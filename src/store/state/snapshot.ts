@@ -1,16 +1,16 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { TypeCompiler, type TypeCheck } from "@sinclair/typebox/compiler";
-import type { RecordedJump } from "../../domain/clock/clock-jump-types.ts";
-import type { ClosedEpisode, Episode } from "../../domain/demand/episode.ts";
-import type { RefusalTotal } from "../../domain/demand/refusal-total.ts";
-import type { IdempotencyRecord } from "../../domain/idempotency/idempotency-records.ts";
-import type { Hold, Place, PlaceFacts } from "../../domain/queue/place.ts";
-import type { Contact } from "../../domain/slots/contact.ts";
+import type { RecordedJump } from "../../domain/model/clock-jump-types.ts";
+import type { ClosedEpisode, Episode } from "../../domain/model/demand/episode.ts";
+import type { RefusalTotal } from "../../domain/model/demand/refusal-total.ts";
+import type { IdempotencyRecord } from "../../domain/model/idempotency-records.ts";
+import type { Hold, Place, PlaceFacts } from "../../domain/model/queue/place.ts";
+import type { Contact } from "../../domain/model/slots/contact.ts";
 import type {
   FeatureRegistration,
   LapsedBorrow,
   Registration,
-} from "../../domain/slots/registration.ts";
+} from "../../domain/model/slots/registration.ts";
 import type {
   AuditGap,
   Counter,
@@ -20,9 +20,9 @@ import type {
   Restore,
   Tombstone,
   TrustedVendor,
-} from "../../domain/state.ts";
-import type { FeatureTerms, Terms } from "../../domain/licenses/terms.ts";
-import type { StatementChain } from "../../domain/statements/statement-chain.ts";
+} from "../../domain/model/state.ts";
+import type { FeatureTerms, Terms } from "../../domain/model/licenses/terms.ts";
+import type { StatementChain } from "../../domain/model/statements/statement-chain.ts";
 import { At, Hash, MaybeAt, Seq, type RowOf } from "./basic-rows.ts";
 import { EndedPairRow, PairRow } from "./pair-rows.ts";
 import { AppliedRulesRow, IdentityRow, RecallRow } from "./rules-rows.ts";

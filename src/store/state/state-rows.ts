@@ -1,6 +1,6 @@
 import { lapsedBorrowKey } from "../../domain/clock/clock-jumps.ts";
-import { demandKey } from "../../domain/demand/episode.ts";
-import { refusalKey } from "../../domain/demand/refusal-total.ts";
+import { demandKey } from "../../domain/model/demand/episode.ts";
+import { refusalKey } from "../../domain/model/demand/refusal-total.ts";
 import { loadPlace } from "../../domain/evolve/evolve-queue.ts";
 import { MutableRegistrationPool } from "../../domain/evolve/mutable-registration-pool.ts";
 import { MutableSlotPool } from "../../domain/evolve/mutable-slot-pool.ts";
@@ -12,9 +12,9 @@ import {
   type MutableLicense,
   type MutableRegistration,
 } from "../../domain/evolve/mutable-state.ts";
-import { recallKey } from "../../domain/rules/recall.ts";
-import type { FeatureRegistration, Registration } from "../../domain/slots/registration.ts";
-import type { Counter, State } from "../../domain/state.ts";
+import { recallKey } from "../../domain/model/rules/recall.ts";
+import type { FeatureRegistration, Registration } from "../../domain/model/slots/registration.ts";
+import type { Counter, State } from "../../domain/model/state.ts";
 import type { ChainHead } from "../journal/journal.ts";
 import { decodePair, encodeEndedPair, encodePair } from "./pair-rows.ts";
 import { STATE_FORMAT, type AuditLogEnd, type Snapshot } from "./snapshot.ts";

@@ -1,4 +1,4 @@
-import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { PoolName } from "../../domain/model/slots/pool-name.ts";
 import { compareTexts } from "../../domain/text/compare-texts.ts";
 import { HOUR, instant, latest, type Instant } from "../../domain/time.ts";
 import type { EndedEpisode, Session, SiteRecord } from "../site-record.ts";

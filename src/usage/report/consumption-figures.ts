@@ -1,4 +1,4 @@
-import { getLicenseEnd, type ConsumptionTerms } from "../../domain/licenses/terms.ts";
+import { getLicenseEnd, type ConsumptionTerms } from "../../domain/model/licenses/terms.ts";
 import { isInForce } from "../terms-in-force.ts";
 import type { CountedConsumption, TermsPeriod } from "../site-record.ts";
 import { compareTexts } from "../../domain/text/compare-texts.ts";

@@ -1,6 +1,6 @@
 import { compareTexts } from "../../domain/text/compare-texts.ts";
-import type { EpisodeOutcome } from "../../domain/demand/episode.ts";
-import { personOf } from "../../domain/slots/person.ts";
+import type { EpisodeOutcome } from "../../domain/model/demand/episode.ts";
+import { personOf } from "../../domain/model/slots/person.ts";
 import type { EndedEpisode } from "../site-record.ts";
 import type { Names } from "./names.ts";
 import { percentile } from "./percentiles.ts";

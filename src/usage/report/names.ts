@@ -1,4 +1,4 @@
-import { personOf } from "../../domain/slots/person.ts";
+import { personOf } from "../../domain/model/slots/person.ts";
 
 /** How names appear in a report: as they are, or replaced. */
 export interface Names {

@@ -1,8 +1,8 @@
-import { personOf } from "../../domain/slots/person.ts";
+import { personOf } from "../../domain/model/slots/person.ts";
 import { HOUR } from "../../domain/time.ts";
 import { clipToClockPeriods } from "../clock-periods.ts";
 import { intersect, type TimeSpan } from "../time-span.ts";
-import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { PoolName } from "../../domain/model/slots/pool-name.ts";
 import type { EndedEpisode, Session, SiteRecord } from "../site-record.ts";
 import { compareTexts } from "../../domain/text/compare-texts.ts";
 import { findHour } from "./pool-figures.ts";

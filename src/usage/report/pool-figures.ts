@@ -1,6 +1,6 @@
 import { HOUR, type Instant } from "../../domain/time.ts";
 import type { TimeSpan } from "../time-span.ts";
-import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { PoolName } from "../../domain/model/slots/pool-name.ts";
 import type { Session, SiteRecord } from "../site-record.ts";
 import type { LocalHour } from "./local-hours.ts";
 import { weightedPercentile } from "./percentiles.ts";

@@ -1,7 +1,7 @@
 import { clipToClockPeriods } from "../clock-periods.ts";
 import { intersect, type TimeSpan } from "../time-span.ts";
 import { instant, type Instant } from "../../domain/time.ts";
-import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { PoolName } from "../../domain/model/slots/pool-name.ts";
 import type { ClockPeriod, Session, SiteRecord } from "../site-record.ts";
 import { listLimits } from "../terms-in-force.ts";
 import { visitInSteps, type InSteps } from "./report.ts";

@@ -1,6 +1,6 @@
-import type { Episode, EpisodeOutcome } from "../../domain/demand/episode.ts";
+import type { Episode, EpisodeOutcome } from "../../domain/model/demand/episode.ts";
 import type { Instant } from "../../domain/time.ts";
-import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { PoolName } from "../../domain/model/slots/pool-name.ts";
 import type { EndedEpisode, MissingLines, Session } from "../site-record.ts";
 
 /** The longest period of a report. */

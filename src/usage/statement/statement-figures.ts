@@ -1,5 +1,5 @@
-import type { Demand } from "../../domain/demand/episode.ts";
-import { personOf } from "../../domain/slots/person.ts";
+import type { Demand } from "../../domain/model/demand/episode.ts";
+import { personOf } from "../../domain/model/slots/person.ts";
 import { DAY, type Instant } from "../../domain/time.ts";
 import { countDays } from "../../domain/utc-day.ts";
 import { clipToClockPeriods } from "../clock-periods.ts";

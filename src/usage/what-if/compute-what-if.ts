@@ -1,7 +1,7 @@
 import type { TimeSpan } from "../time-span.ts";
 import { intersect } from "../time-span.ts";
 import type { InSteps } from "../report/report.ts";
-import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { PoolName } from "../../domain/model/slots/pool-name.ts";
 import type { SiteRecord } from "../site-record.ts";
 import { rulesOf } from "../rules-of-event.ts";
 import { listLimits } from "../terms-in-force.ts";

@@ -2,7 +2,7 @@ import { MINUTE, type Instant } from "../../domain/time.ts";
 import { groupBy } from "../report/denials.ts";
 import { percentile } from "../report/percentiles.ts";
 import type { TimeSpan } from "../time-span.ts";
-import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { PoolName } from "../../domain/model/slots/pool-name.ts";
 import type { EndedEpisode, Session, SiteRecord } from "../site-record.ts";
 import { HELD } from "./replayed-site.ts";
 import type { Assumptions, DemandMet } from "./what-if.ts";

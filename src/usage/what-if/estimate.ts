@@ -1,8 +1,8 @@
 import { later, type Instant } from "../../domain/time.ts";
-import type { RuleSet } from "../../domain/rules/rule-set.ts";
-import type { Terms } from "../../domain/licenses/terms.ts";
+import type { RuleSet } from "../../domain/model/rules/rule-set.ts";
+import type { Terms } from "../../domain/model/licenses/terms.ts";
 import { visitInSteps, type InSteps } from "../report/report.ts";
-import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { PoolName } from "../../domain/model/slots/pool-name.ts";
 import type { Session, SiteRecord, TermsPeriod } from "../site-record.ts";
 import { rulesOf } from "../rules-of-event.ts";
 import { isInForce } from "../terms-in-force.ts";

@@ -1,4 +1,4 @@
-import type { RuleSet } from "../../domain/rules/rule-set.ts";
+import type { RuleSet } from "../../domain/model/rules/rule-set.ts";
 import { instant, latest, type Instant } from "../../domain/time.ts";
 import type { InSteps } from "../report/report.ts";
 import type { ClockPeriod, EndedEpisode, Session, SiteRecord } from "../site-record.ts";

@@ -1,13 +1,13 @@
 import { makeClockSkewAt } from "../../domain/clock/clock-jumps.ts";
 import { emptyState, evolve } from "../../domain/evolve/evolve.ts";
-import type { SlotCaps } from "../../domain/rule-context.ts";
-import type { Grant, State } from "../../domain/state.ts";
+import type { SlotCaps } from "../../domain/model/rule-context.ts";
+import type { Grant, State } from "../../domain/model/state.ts";
 import { transact } from "../../domain/transact.ts";
 import { instant, later, type Instant } from "../../domain/time.ts";
-import type { Terms } from "../../domain/licenses/terms.ts";
-import type { Identity } from "../../domain/rules/caller-facts.ts";
-import type { RuleSet } from "../../domain/rules/rule-set.ts";
-import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { Terms } from "../../domain/model/licenses/terms.ts";
+import type { Identity } from "../../domain/model/rules/caller-facts.ts";
+import type { RuleSet } from "../../domain/model/rules/rule-set.ts";
+import type { PoolName } from "../../domain/model/slots/pool-name.ts";
 import type { SharingEvent, TermsPeriod } from "../site-record.ts";
 
 /** Who asks for a slot of which pool. */

@@ -1,5 +1,5 @@
 import type { Instant } from "../../domain/time.ts";
-import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { PoolName } from "../../domain/model/slots/pool-name.ts";
 
 /** How the recorded demand for one pool would have been met. */
 export interface DemandMet {

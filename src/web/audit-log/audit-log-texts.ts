@@ -1,4 +1,4 @@
-import type { EventKind } from "../../domain/event-row.ts";
+import type { EventKind } from "../../domain/model/event-row.ts";
 
 const KIND_NAMES: Readonly<Record<EventKind, string>> = {
   slots: "Slots",

@@ -1,4 +1,4 @@
-import { formatPeer } from "../../domain/event-texts.ts";
+import { formatPeer } from "../../domain/model/event-texts.ts";
 import type { AuditEntryReply } from "../../http/reply/audit-entry.ts";
 import { formatNumber } from "../format.ts";
 import { Facts } from "../parts/facts.tsx";

@@ -5,7 +5,7 @@ import { Select } from "../parts/select.tsx";
 import { linkTo } from "../router.ts";
 import { auditLog } from "./audit-log-texts.ts";
 import { filterLink, isFilterEmpty, type AuditFilter } from "./filter.ts";
-import { EVENT_KINDS } from "../../domain/event-row.ts";
+import { EVENT_KINDS } from "../../domain/model/event-row.ts";
 
 /** Waits until typing pauses, so that not every letter causes a request. */
 const TYPING_DELAY = 300;

@@ -1,5 +1,5 @@
 import { eventTypesOf } from "../../domain/event-catalogue.ts";
-import { EVENT_KINDS, type EventKind } from "../../domain/event-row.ts";
+import { EVENT_KINDS, type EventKind } from "../../domain/model/event-row.ts";
 
 /** Which entries are shown; an empty field does not filter. */
 export interface AuditFilter {

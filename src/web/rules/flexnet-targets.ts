@@ -1,4 +1,4 @@
-import type { PoolName } from "../../domain/slots/pool-name.ts";
+import type { PoolName } from "../../domain/model/slots/pool-name.ts";
 
 /** The product or PRODUCT:FEATURE that a reader typed; null: it is neither. */
 export function parseTarget(text: string): PoolName | null {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import type { ConsumptionTerms } from "../../../src/domain/licenses/terms.ts";
+import type { ConsumptionTerms } from "../../../src/domain/model/licenses/terms.ts";
 import type { StatusReply } from "../../../src/http/reply/status.ts";
 import { runOrThrow, runJsonOrThrow } from "../../support/run-berth.ts";
 import { consumptionTerms } from "../../support/scenario.ts";

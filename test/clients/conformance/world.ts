@@ -1,7 +1,7 @@
 // What a scenario works with: a product of its own on the server, proxies in front of it, and
 // drivers of one client. Everything ends with the scenario. A test of a concurrent group cannot
 // register its own cleanup, so `runScenario` does it.
-import type { Terms } from "../../../src/domain/licenses/terms.ts";
+import type { Terms } from "../../../src/domain/model/licenses/terms.ts";
 import { prepareDriver, type ClientName } from "./clients.ts";
 import { Driver } from "./driver.ts";
 import { FaultyProxy } from "./faulty-proxy.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { JumpClock, SetClockBack } from "../../../src/domain/clock/clock.ts";
 import { totalAt } from "../../../src/domain/consumption/counters.ts";
-import { countSlotsInUse } from "../../../src/domain/slots/pool.ts";
-import type { State } from "../../../src/domain/state.ts";
+import { countSlotsInUse } from "../../../src/domain/model/slots/pool.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import { DAY, HOUR, later, MINUTE, type Instant } from "../../../src/domain/time.ts";
 import { transact } from "../../../src/domain/transact.ts";
 import {

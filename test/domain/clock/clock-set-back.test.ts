@@ -2,12 +2,12 @@ import { describe, expect, test } from "bun:test";
 import type { Command } from "../../../src/domain/decide.ts";
 import type { SetClockBack } from "../../../src/domain/clock/clock.ts";
 import { totalAt } from "../../../src/domain/consumption/counters.ts";
-import type { Event } from "../../../src/domain/event.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
 import { evolve } from "../../../src/domain/evolve/evolve.ts";
 import type { MutableSlotPool } from "../../../src/domain/evolve/mutable-slot-pool.ts";
 import type { MutableHolder, MutableLicense } from "../../../src/domain/evolve/mutable-state.ts";
-import { countSlotsInUse } from "../../../src/domain/slots/pool.ts";
-import type { License, State } from "../../../src/domain/state.ts";
+import { countSlotsInUse } from "../../../src/domain/model/slots/pool.ts";
+import type { License, State } from "../../../src/domain/model/state.ts";
 import { DAY, later, type Instant } from "../../../src/domain/time.ts";
 import {
   HARDWARE,

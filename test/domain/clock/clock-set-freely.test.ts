@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { canSetClockFreely } from "../../../src/domain/clock/clock.ts";
-import type { Terms } from "../../../src/domain/licenses/terms.ts";
+import type { Terms } from "../../../src/domain/model/licenses/terms.ts";
 import { later, DAY } from "../../../src/domain/time.ts";
 import {
   consumptionTerms,

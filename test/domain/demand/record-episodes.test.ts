@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { demandKey, type EpisodesObserved } from "../../../src/domain/demand/episode.ts";
-import { personOf } from "../../../src/domain/slots/person.ts";
+import { demandKey, type EpisodesObserved } from "../../../src/domain/model/demand/episode.ts";
+import { personOf } from "../../../src/domain/model/slots/person.ts";
 import { isAudited } from "../../../src/domain/event-catalogue.ts";
-import type { Event } from "../../../src/domain/event.ts";
-import { limits } from "../../../src/domain/limits.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
+import { limits } from "../../../src/domain/model/limits.ts";
 import type { Instant } from "../../../src/domain/time.ts";
 import { transact } from "../../../src/domain/transact.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../../src/store/state/state-rows.ts";

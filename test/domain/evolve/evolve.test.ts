@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { isAudited } from "../../../src/domain/event-catalogue.ts";
-import type { Event, RefusalsCounted } from "../../../src/domain/event.ts";
+import type { Event, RefusalsCounted } from "../../../src/domain/model/event.ts";
 import { emptyState, evolve, UnknownEvent } from "../../../src/domain/evolve/evolve.ts";
-import { limits } from "../../../src/domain/limits.ts";
+import { limits } from "../../../src/domain/model/limits.ts";
 import {
   slotBorrowed,
   CONTACT,

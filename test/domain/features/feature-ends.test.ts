@@ -1,8 +1,8 @@
 // A feature slot belongs to a license slot of the same user, and ends no later than it.
 import { describe, expect, test } from "bun:test";
-import type { Event } from "../../../src/domain/event.ts";
-import { countSlotsInUse } from "../../../src/domain/slots/pool.ts";
-import type { State } from "../../../src/domain/state.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
+import { countSlotsInUse } from "../../../src/domain/model/slots/pool.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import type { Instant } from "../../../src/domain/time.ts";
 import {
   justBefore,

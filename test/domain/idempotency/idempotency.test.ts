@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import type { Event } from "../../../src/domain/event.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
 import { evolve } from "../../../src/domain/evolve/evolve.ts";
-import { limits } from "../../../src/domain/limits.ts";
-import type { State } from "../../../src/domain/state.ts";
+import { limits } from "../../../src/domain/model/limits.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import { instant, later, type Instant } from "../../../src/domain/time.ts";
 import { genesisHead } from "../../../src/store/journal/journal.ts";
 import { emptyAuditLogEnd } from "../../../src/store/state/snapshot.ts";

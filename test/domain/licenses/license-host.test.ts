@@ -4,7 +4,7 @@ import {
   findMoveGraceEnd,
   findRestoreGraceEnd,
 } from "../../../src/domain/licenses/license-host.ts";
-import type { License, State } from "../../../src/domain/state.ts";
+import type { License, State } from "../../../src/domain/model/state.ts";
 import { hoursLater, licenseInstalled, MONDAY, replayEvents } from "../../support/scenario.ts";
 import { contextAt } from "../../support/rule-context.ts";
 import { later } from "../../../src/domain/time.ts";

@@ -3,7 +3,7 @@ import {
   describeHostDifference,
   describeTermsDifference,
 } from "../../../src/domain/licenses/terms-difference.ts";
-import type { ConsumptionTerms, Terms } from "../../../src/domain/licenses/terms.ts";
+import type { ConsumptionTerms, Terms } from "../../../src/domain/model/licenses/terms.ts";
 import { instant } from "../../../src/domain/time.ts";
 import { featureTerms, terms } from "../../support/scenario.ts";
 

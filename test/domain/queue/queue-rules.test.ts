@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { viewPlace, viewQueue } from "../../../src/domain/queue/queue-view.ts";
-import type { PoolRules, QueueRules } from "../../../src/domain/rules/rule-set.ts";
+import { viewPlace, viewQueue } from "../../../src/domain/views/queue-view.ts";
+import type { PoolRules, QueueRules } from "../../../src/domain/model/rules/rule-set.ts";
 import { later, SECOND } from "../../../src/domain/time.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../../src/store/state/state-rows.ts";
 import { emptyAuditLogEnd } from "../../../src/store/state/snapshot.ts";

@@ -1,12 +1,12 @@
 // A site in memory whose commands run one after the other, with the time and the settings as a test
 // sets them.
 import type { Command, OutcomeOf } from "../../../src/domain/decide.ts";
-import type { Event } from "../../../src/domain/event.ts";
-import type { Fault } from "../../../src/domain/fault.ts";
-import type { QueueChange } from "../../../src/domain/queue/dispatch.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
+import type { Fault } from "../../../src/domain/model/fault.ts";
+import type { QueueChange } from "../../../src/domain/queue/dispatch/dispatch.ts";
 import type { Result } from "../../../src/domain/result.ts";
-import type { RuleContext } from "../../../src/domain/rule-context.ts";
-import type { State } from "../../../src/domain/state.ts";
+import type { RuleContext } from "../../../src/domain/model/rule-context.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import { MINUTE, later, type Instant } from "../../../src/domain/time.ts";
 import { transact, type TransactionResult } from "../../../src/domain/transact.ts";
 import { emptyAuditLogEnd } from "../../../src/store/state/snapshot.ts";

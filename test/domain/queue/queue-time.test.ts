@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { isAudited, isNewGrant, summarize } from "../../../src/domain/event-catalogue.ts";
 import { evolve } from "../../../src/domain/evolve/evolve.ts";
-import { findNextDispatchAt, viewQueue } from "../../../src/domain/queue/queue-view.ts";
+import { findNextDispatchAt, viewQueue } from "../../../src/domain/views/queue-view.ts";
 import { DAY, HOUR, later, MINUTE, SECOND } from "../../../src/domain/time.ts";
 import { transact } from "../../../src/domain/transact.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../../src/store/state/state-rows.ts";

@@ -1,5 +1,5 @@
 import { describe, test } from "bun:test";
-import type { BorrowRules } from "../../../src/domain/rules/rule-set.ts";
+import type { BorrowRules } from "../../../src/domain/model/rules/rule-set.ts";
 import { HOUR, later } from "../../../src/domain/time.ts";
 import { capped, notAllowed } from "../../support/rule-faults.ts";
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { Fault, ReservedSlots } from "../../../src/domain/fault.ts";
-import type { PoolRules } from "../../../src/domain/rules/rule-set.ts";
+import type { Fault, ReservedSlots } from "../../../src/domain/model/fault.ts";
+import type { PoolRules } from "../../../src/domain/model/rules/rule-set.ts";
 import type { Register } from "../../../src/domain/slots/register.ts";
 import { takePlace } from "../../support/queue-commands.ts";
 import { capped, notAllowed } from "../../support/rule-faults.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { isAudited } from "../../../src/domain/event-catalogue.ts";
-import type { Event } from "../../../src/domain/event.ts";
-import { machineOf, type Contact } from "../../../src/domain/slots/contact.ts";
-import type { State } from "../../../src/domain/state.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
+import { machineOf, type Contact } from "../../../src/domain/model/slots/contact.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import { later, MINUTE, type Instant } from "../../../src/domain/time.ts";
 import { transact } from "../../../src/domain/transact.ts";
 import {

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
-import type { Registration } from "../../../src/domain/slots/registration.ts";
-import type { SlotCaps } from "../../../src/domain/rule-context.ts";
-import type { State } from "../../../src/domain/state.ts";
+import type { Registration } from "../../../src/domain/model/slots/registration.ts";
+import type { SlotCaps } from "../../../src/domain/model/rule-context.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import type { Command } from "../../../src/domain/decide.ts";
 import { evolve } from "../../../src/domain/evolve/evolve.ts";
-import { PeerIndex } from "../../../src/domain/index/peer-index.ts";
+import { PeerIndex } from "../../../src/domain/model/slots/peer-index.ts";
 import type { Instant } from "../../../src/domain/time.ts";
 import { transact } from "../../../src/domain/transact.ts";
 import { emptyAuditLogEnd } from "../../../src/store/state/snapshot.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { Command } from "../../../src/domain/decide.ts";
-import { limits } from "../../../src/domain/limits.ts";
-import type { State } from "../../../src/domain/state.ts";
-import type { StoredStatement } from "../../../src/domain/statements/statement-chain.ts";
+import { limits } from "../../../src/domain/model/limits.ts";
+import type { State } from "../../../src/domain/model/state.ts";
+import type { StoredStatement } from "../../../src/domain/model/statements/statement-chain.ts";
 import { DAY, HOUR, later } from "../../../src/domain/time.ts";
 import { transact } from "../../../src/domain/transact.ts";
 import { genesisHead } from "../../../src/store/journal/journal.ts";

@@ -1,10 +1,10 @@
 // An action under way: commands of the rules change a state of its own, and each of their events is
 // held against the promises.
 import type { Command, OutcomeOf } from "../../../src/domain/decide.ts";
-import type { Event, SlotBorrowed } from "../../../src/domain/event.ts";
-import type { Fault } from "../../../src/domain/fault.ts";
+import type { Event, SlotBorrowed } from "../../../src/domain/model/event.ts";
+import type { Fault } from "../../../src/domain/model/fault.ts";
 import type { Result } from "../../../src/domain/result.ts";
-import type { State } from "../../../src/domain/state.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import { earliest, later, latest, type Instant } from "../../../src/domain/time.ts";
 import { transact } from "../../../src/domain/transact.ts";
 import { MONDAY } from "../../support/scenario.ts";

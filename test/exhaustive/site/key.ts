@@ -7,7 +7,7 @@
 // - The rules compare names of users only for equality, so users can change places: each has a text
 //   with all that is known of it, and the key has these texts in their own order.
 import { lapsedBorrowKey } from "../../../src/domain/clock/clock-jumps.ts";
-import type { State } from "../../../src/domain/state.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import type { Instant } from "../../../src/domain/time.ts";
 import {
   FEATURE,

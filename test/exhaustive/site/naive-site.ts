@@ -1,9 +1,9 @@
 // The naive model of sharing decides the same call, from what the state of the rules shows. Both
 // must answer alike, and then show the same slots and places.
-import type { Fault } from "../../../src/domain/fault.ts";
+import type { Fault } from "../../../src/domain/model/fault.ts";
 import type { Result } from "../../../src/domain/result.ts";
-import type { CallerFacts } from "../../../src/domain/rules/caller-facts.ts";
-import type { State } from "../../../src/domain/state.ts";
+import type { CallerFacts } from "../../../src/domain/model/rules/caller-facts.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import { MINUTE, type Instant } from "../../../src/domain/time.ts";
 import { SharingModel, type Claim, type ModelAnswer } from "../../sharing/model.ts";
 import type { ModelHolder, ModelLicense } from "../../sharing/model-use.ts";

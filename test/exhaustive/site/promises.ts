@@ -1,9 +1,9 @@
 // What must hold at a site, whatever happens. Nothing here uses a decision of the rules: only who
 // holds what, who waits, and what was acknowledged.
 import type { Command } from "../../../src/domain/decide.ts";
-import type { Event } from "../../../src/domain/event.ts";
-import type { Fault } from "../../../src/domain/fault.ts";
-import type { State } from "../../../src/domain/state.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
+import type { Fault } from "../../../src/domain/model/fault.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import { HOUR, later, latest, MINUTE } from "../../../src/domain/time.ts";
 import { demand } from "../search.ts";
 import {

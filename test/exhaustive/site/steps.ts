@@ -1,7 +1,7 @@
 // Everything that can happen at the site next. A call is performed as the operations perform it:
 // users who wait got what was free before, and get what the call leaves free.
 import { decide, type Command } from "../../../src/domain/decide.ts";
-import type { State } from "../../../src/domain/state.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import { HOUR, later, type Instant } from "../../../src/domain/time.ts";
 import type { ModelAnswer } from "../../sharing/model.ts";
 import { takePlace } from "../../support/queue-commands.ts";

@@ -2,10 +2,10 @@
 // clocks, and what was acknowledged. A world never changes; an action makes another one.
 import { emptyMutableState } from "../../../src/domain/evolve/mutable-state.ts";
 import { evolve } from "../../../src/domain/evolve/evolve.ts";
-import type { Event } from "../../../src/domain/event.ts";
-import type { Terms } from "../../../src/domain/licenses/terms.ts";
-import type { RuleContext } from "../../../src/domain/rule-context.ts";
-import type { License, State } from "../../../src/domain/state.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
+import type { Terms } from "../../../src/domain/model/licenses/terms.ts";
+import type { RuleContext } from "../../../src/domain/model/rule-context.ts";
+import type { License, State } from "../../../src/domain/model/state.ts";
 import { HOUR, later, MINUTE, type Instant } from "../../../src/domain/time.ts";
 import { VENDOR } from "../../support/new-site.ts";
 import { contextAt } from "../../support/rule-context.ts";

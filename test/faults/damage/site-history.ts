@@ -4,7 +4,7 @@ import { createPrivateKey, createPublicKey } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "../../../src/domain/decide.ts";
-import type { LicenseUpload } from "../../../src/domain/licenses/license-upload.ts";
+import type { LicenseUpload } from "../../../src/domain/requests/license-upload.ts";
 import { emptyState, evolve } from "../../../src/domain/evolve/evolve.ts";
 import { DAY, HOUR, later, MINUTE, type Instant } from "../../../src/domain/time.ts";
 import { keyIdOf, publicPart, type PrivateKey } from "../../../src/license/keys.ts";

@@ -1,5 +1,5 @@
 // What serves the site that is killed: one server, or the hosts of a pair.
-import type { Terms } from "../../../src/domain/licenses/terms.ts";
+import type { Terms } from "../../../src/domain/model/licenses/terms.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
 import { startServer, type ServerProcess } from "../shared/server-process.ts";
 import type { ServerRun } from "./calls.ts";

@@ -2,20 +2,20 @@
 // decided journal line with its bytes, and the line up to which answers have promised durability.
 import type { Command } from "../../../src/domain/decide.ts";
 import { isAudited } from "../../../src/domain/event-catalogue.ts";
-import type { Event } from "../../../src/domain/event.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
 import { evolve } from "../../../src/domain/evolve/evolve.ts";
 import { assertGrantInvariants } from "../../../src/domain/invariants.ts";
 import { MutableSlotPool } from "../../../src/domain/evolve/mutable-slot-pool.ts";
 import { emptyMutableState, type MutableState } from "../../../src/domain/evolve/mutable-state.ts";
-import { IdempotencyRecords } from "../../../src/domain/idempotency/idempotency-records.ts";
-import type { State } from "../../../src/domain/state.ts";
+import { IdempotencyRecords } from "../../../src/domain/model/idempotency-records.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import { instant, type Instant } from "../../../src/domain/time.ts";
 import { transact } from "../../../src/domain/transact.ts";
 import { encodeLine, genesisHead, type ChainHead } from "../../../src/store/journal/journal.ts";
 import { emptyAuditLogEnd } from "../../../src/store/state/snapshot.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../../src/store/state/state-rows.ts";
 import { assertPromise, describeDifference } from "./promises.ts";
-import type { RuleContext } from "../../../src/domain/rule-context.ts";
+import type { RuleContext } from "../../../src/domain/model/rule-context.ts";
 
 interface ReferenceLine {
   readonly head: ChainHead;

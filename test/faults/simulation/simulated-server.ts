@@ -1,5 +1,5 @@
 import type { Command, OutcomeOf } from "../../../src/domain/decide.ts";
-import type { State } from "../../../src/domain/state.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import { instant, latest } from "../../../src/domain/time.ts";
 import { ApplianceClock } from "../../../src/platform/clock.ts";
 import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
@@ -18,7 +18,7 @@ import {
 } from "./promises.ts";
 import { serializeState, type ReferenceModel } from "./reference-model.ts";
 import { contextAt } from "../../support/rule-context.ts";
-import type { RuleContext } from "../../../src/domain/rule-context.ts";
+import type { RuleContext } from "../../../src/domain/model/rule-context.ts";
 
 export const SIMULATED_FOLDER = "/srv/data";
 

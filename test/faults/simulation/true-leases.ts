@@ -3,7 +3,7 @@
 // no other user gets its slot.
 import type { Command } from "../../../src/domain/decide.ts";
 import type { SlotOutcome } from "../../../src/domain/slots/slots.ts";
-import type { State } from "../../../src/domain/state.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import { MINUTE } from "../../../src/domain/time.ts";
 
 /** A clock this close to the true time counts as correct. */

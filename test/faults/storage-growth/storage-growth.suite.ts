@@ -4,9 +4,9 @@
 import { beforeAll, describe, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { EpisodeEnded } from "../../../src/domain/demand/episode.ts";
-import type { RefusalsCounted } from "../../../src/domain/event.ts";
-import { limits } from "../../../src/domain/limits.ts";
+import type { EpisodeEnded } from "../../../src/domain/model/demand/episode.ts";
+import type { RefusalsCounted } from "../../../src/domain/model/event.ts";
+import { limits } from "../../../src/domain/model/limits.ts";
 import { DAY, HOUR, MINUTE } from "../../../src/domain/time.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { listGenerations, AUDIT_FOLDER, listSegments } from "../../../src/store/folder/files.ts";

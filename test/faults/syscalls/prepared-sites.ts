@@ -1,7 +1,7 @@
 // The folders that scenarios start with, made once and copied for every run.
 import { appendFileSync, cpSync, linkSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Terms } from "../../../src/domain/licenses/terms.ts";
+import type { Terms } from "../../../src/domain/model/licenses/terms.ts";
 import { HOUR, later, type Instant } from "../../../src/domain/time.ts";
 import { generateKey } from "../../../src/license/keys.ts";
 import { wallClock } from "../../../src/platform/clock.ts";

@@ -1,6 +1,6 @@
 // The content of a site as flat facts that can be compared, and the states that are possible after
 // a fault: one for every combination of unanswered calls that took effect.
-import type { State } from "../../../src/domain/state.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { loadFolder } from "../../../src/store/folder/load.ts";
 import { SealedFile } from "../../../src/store/secrets/sealed-file.ts";

@@ -5,7 +5,7 @@ import {
   type MutableLicense,
   type MutableState,
 } from "../../../src/domain/evolve/mutable-state.ts";
-import type { State } from "../../../src/domain/state.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import { DemandCounts } from "../../../src/operations/demand/demand-counts.ts";
 import { ApplianceMetrics } from "../../../src/operations/metrics/appliance-metrics.ts";
 import { writeExposition } from "../../../src/platform/metrics/exposition.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { parseBackupSchedule } from "../../../src/domain/backup-schedule.ts";
+import { parseBackupSchedule } from "../../../src/domain/backups/backup-schedule.ts";
 import { err, ok, type Result } from "../../../src/domain/result.ts";
 import { DAY, HOUR, later, MINUTE, SECOND, type Instant } from "../../../src/domain/time.ts";
 import type { MaintenanceFault } from "../../../src/faults/fault-types.ts";

@@ -5,12 +5,12 @@ import {
   listUnrecorded,
   type Episode,
   type EpisodeEnded,
-} from "../../../src/domain/demand/episode.ts";
-import type { Event } from "../../../src/domain/event.ts";
-import type { Fault } from "../../../src/domain/fault.ts";
-import type { TakePlace } from "../../../src/domain/queue/take-place.ts";
+} from "../../../src/domain/model/demand/episode.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
+import type { Fault } from "../../../src/domain/model/fault.ts";
+import type { TakePlace } from "../../../src/domain/queue/dispatch/take-place.ts";
 import type { Result } from "../../../src/domain/result.ts";
-import type { SlotCaps } from "../../../src/domain/rule-context.ts";
+import type { SlotCaps } from "../../../src/domain/model/rule-context.ts";
 import { later, type Instant } from "../../../src/domain/time.ts";
 import { AuditBudget } from "../../../src/operations/audit-budget.ts";
 import { CommandRunner, passOutcome } from "../../../src/operations/command-runner.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { demandKey, type Demand, type Episode } from "../../../src/domain/demand/episode.ts";
-import type { Event } from "../../../src/domain/event.ts";
-import { limits } from "../../../src/domain/limits.ts";
+import { demandKey, type Demand, type Episode } from "../../../src/domain/model/demand/episode.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
+import { limits } from "../../../src/domain/model/limits.ts";
 import { DAY, later, MINUTE, SECOND, type Instant } from "../../../src/domain/time.ts";
 import { EpisodeTracker } from "../../../src/operations/demand/episode-tracker.ts";
 import {

@@ -3,7 +3,7 @@
 // journal up to the line that its episode names.
 import { expect, onTestFinished, test } from "bun:test";
 import { decide, type Command } from "../../../src/domain/decide.ts";
-import type { ClosedEpisode, EpisodeOutcome } from "../../../src/domain/demand/episode.ts";
+import type { ClosedEpisode, EpisodeOutcome } from "../../../src/domain/model/demand/episode.ts";
 import { evolve } from "../../../src/domain/evolve/evolve.ts";
 import { later, MINUTE, SECOND, type Instant } from "../../../src/domain/time.ts";
 import { CommandRunner, passOutcome } from "../../../src/operations/command-runner.ts";

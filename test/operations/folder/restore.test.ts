@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { limits } from "../../../src/domain/limits.ts";
+import { limits } from "../../../src/domain/model/limits.ts";
 import {
   backUpFolder,
   openSiteWithKey,

@@ -1,6 +1,6 @@
 // Every finding of the server, each provoked by the facts that cause it.
 import { describe, expect, test } from "bun:test";
-import type { Group } from "../../../src/domain/rules/rule-set.ts";
+import type { Group } from "../../../src/domain/model/rules/rule-set.ts";
 import { assessHealth, type HealthFacts } from "../../../src/operations/health/assess-health.ts";
 import type { ServerAccess } from "../../../src/operations/health/exposures.ts";
 import {

@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from "bun:test";
-import type { Event } from "../../../src/domain/event.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
 import { evolve } from "../../../src/domain/evolve/evolve.ts";
-import type { FeatureTerms, Terms } from "../../../src/domain/licenses/terms.ts";
-import type { PlaceLeftCause } from "../../../src/domain/queue/queue-event-types.ts";
-import type { State } from "../../../src/domain/state.ts";
+import type { FeatureTerms, Terms } from "../../../src/domain/model/licenses/terms.ts";
+import type { PlaceLeftCause } from "../../../src/domain/model/queue/queue-event-types.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import { later, MINUTE, type Instant } from "../../../src/domain/time.ts";
 import { DemandCounts } from "../../../src/operations/demand/demand-counts.ts";
 import { ApplianceMetrics } from "../../../src/operations/metrics/appliance-metrics.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { MINUTE } from "../../../src/domain/time.ts";
-import type { FeatureView } from "../../../src/domain/views.ts";
+import type { FeatureView } from "../../../src/domain/views/views.ts";
 import { FullPools, type PoolLicense } from "../../../src/operations/notifications/full-pools.ts";
 import { terms } from "../../support/scenario.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { LogTrimmer } from "../../../src/operations/pair/log-trimmer.ts";
-import type { State } from "../../../src/domain/state.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import { LogUnavailable, type HostLog } from "../../../src/store/log/shared-log.ts";
 import { DAY } from "../../../src/domain/time.ts";
 import { SimulatedLog } from "../../support/simulated-log.ts";

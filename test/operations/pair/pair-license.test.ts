@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Grant, License } from "../../../src/domain/state.ts";
+import type { Grant, License } from "../../../src/domain/model/state.ts";
 import { checkLicenseHost } from "../../../src/domain/licenses/license-host.ts";
 import { HOUR, later } from "../../../src/domain/time.ts";
 import { findProofFault } from "../../../src/license/proof.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Pair } from "../../../src/domain/pair/pair.ts";
+import type { Pair } from "../../../src/domain/model/pair/pair.ts";
 import { MONDAY } from "../../support/scenario.ts";
 import { requireMember } from "../../../src/operations/pair/require-member.ts";
 import { Identity } from "../../../src/operations/identity.ts";

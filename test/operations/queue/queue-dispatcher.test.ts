@@ -8,7 +8,7 @@ import { expectOk, openAppliance, type Appliance } from "../../support/appliance
 import { FaultyDisk } from "../../support/faulty-disk.ts";
 import { unwrap } from "../../support/licensed-store.ts";
 import { err } from "../../../src/domain/result.ts";
-import type { State } from "../../../src/domain/state.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import { later } from "../../../src/domain/time.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { install, minutesLater } from "../../support/scenario.ts";

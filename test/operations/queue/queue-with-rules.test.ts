@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { join } from "node:path";
-import type { RuleSet } from "../../../src/domain/rules/rule-set.ts";
-import { DEFAULT_QUEUE_RULES } from "../../../src/domain/rules/rule-set.ts";
+import type { RuleSet } from "../../../src/domain/model/rules/rule-set.ts";
+import { DEFAULT_QUEUE_RULES } from "../../../src/domain/model/rules/rule-set.ts";
 import type { Instant } from "../../../src/domain/time.ts";
 import { unwrap } from "../../support/licensed-store.ts";
 import { applyRules, group, named, poolRules, reserve, ruleSet } from "../../support/rule-sets.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { Event } from "../../../src/domain/event.ts";
-import type { State } from "../../../src/domain/state.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import { DAY, HOUR, later, MINUTE, type Instant } from "../../../src/domain/time.ts";
 import { SessionLengths } from "../../../src/operations/queue/session-lengths.ts";
 import {

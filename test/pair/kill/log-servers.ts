@@ -2,7 +2,7 @@
 // and its database are new.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Terms } from "../../../src/domain/licenses/terms.ts";
+import type { Terms } from "../../../src/domain/model/licenses/terms.ts";
 import type { ServerRun } from "../../faults/kill/calls.ts";
 import type { KillServers } from "../../faults/kill/kill-servers.ts";
 import type { KillResults } from "../../faults/kill/results.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { parseNetwork } from "../../../src/domain/rules/network.ts";
+import { parseNetwork } from "../../../src/domain/model/rules/network.ts";
 import { toNetwork } from "../../../src/rules/flexnet/address-pattern.ts";
 
 describe("an address of an options file", () => {

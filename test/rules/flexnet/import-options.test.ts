@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { PoolRules, RuleSet } from "../../../src/domain/rules/rule-set.ts";
+import type { PoolRules, RuleSet } from "../../../src/domain/model/rules/rule-set.ts";
 import { importOptions, type OptionsImport } from "../../../src/rules/flexnet/import-options.ts";
-import type { PoolName } from "../../../src/domain/slots/pool-name.ts";
+import type { PoolName } from "../../../src/domain/model/slots/pool-name.ts";
 import { UNSUPPORTED_KEYWORDS } from "../../../src/rules/flexnet/unsupported-keywords.ts";
 import { parseRules } from "../../../src/rules/parse-rules.ts";
 import { OPTIONS_FILES } from "./options-files.ts";

@@ -1,7 +1,7 @@
 // Converts random options files, and compares what the rules allow with what FlexNet allows.
 import { expect, test } from "bun:test";
-import type { CallerFacts } from "../../../src/domain/rules/caller-facts.ts";
-import type { PoolRules, RuleSet } from "../../../src/domain/rules/rule-set.ts";
+import type { CallerFacts } from "../../../src/domain/model/rules/caller-facts.ts";
+import type { PoolRules, RuleSet } from "../../../src/domain/model/rules/rule-set.ts";
 import { importOptions } from "../../../src/rules/flexnet/import-options.ts";
 import { parseRules } from "../../../src/rules/parse-rules.ts";
 import { isMember } from "../../sharing/membership.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Event } from "../../../src/domain/event.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
 import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import type { JournalLine } from "../../../src/store/journal/journal.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Event } from "../../../src/domain/event.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
 import { encodeLine } from "../../../src/store/journal/journal.ts";
 import {
   openSiteWithKey,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Event } from "../../../src/domain/event.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
 import { GENESIS } from "../../../src/platform/crypto/hash.ts";
 import {
   decodeLine,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Event } from "../../../src/domain/event.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
 import { evolve } from "../../../src/domain/evolve/evolve.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";

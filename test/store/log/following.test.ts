@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Event } from "../../../src/domain/event.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
 import { CannotFollow } from "../../../src/store/log/log-refusals.ts";
 import type { LogEnd } from "../../../src/store/log/shared-log.ts";
 import { encodeLine, type JournalLine } from "../../../src/store/journal/journal.ts";

@@ -1,7 +1,7 @@
 // What a host does with lines that were written to the log past the program of the other host.
 import { describe, expect, test } from "bun:test";
-import type { Event } from "../../../src/domain/event.ts";
-import type { License } from "../../../src/domain/state.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
+import type { License } from "../../../src/domain/model/state.ts";
 import { sha256 } from "../../../src/platform/crypto/hash.ts";
 import {
   encodeLine,

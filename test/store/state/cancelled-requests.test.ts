@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { evolve } from "../../../src/domain/evolve/evolve.ts";
-import type { State } from "../../../src/domain/state.ts";
+import type { State } from "../../../src/domain/model/state.ts";
 import { GENESIS } from "../../../src/platform/crypto/hash.ts";
 import {
   emptyAuditLogEnd,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { refusalKey } from "../../../src/domain/demand/refusal-total.ts";
+import { refusalKey } from "../../../src/domain/model/demand/refusal-total.ts";
 import { MINUTE } from "../../../src/domain/time.ts";
 import { Identity } from "../../../src/operations/identity.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";

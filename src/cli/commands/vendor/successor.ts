@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../../domain/result.ts";
-import type { RetiredKey } from "../../../domain/state.ts";
+import type { RetiredKey } from "../../../domain/model/state.ts";
 import { instant, SECOND, type Instant } from "../../../domain/time.ts";
 import { fingerprintOf } from "../../../license/keys.ts";
 import { MAX_KEYS_IN_0_1_0 } from "../../../license/trust.ts";

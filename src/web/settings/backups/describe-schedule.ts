@@ -1,4 +1,4 @@
-import { parseBackupSchedule } from "../../../domain/backup-schedule.ts";
+import { parseBackupSchedule } from "../../../domain/backups/backup-schedule.ts";
 import { backupTexts } from "./backups-texts.ts";
 
 const { schedule: texts } = backupTexts;

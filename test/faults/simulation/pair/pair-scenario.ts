@@ -1,6 +1,6 @@
 // Two hosts with simulated disks share a simulated log. Each fails in every way that a disk, a
 // process, a power supply and a connection to the log can fail, and they lead in turn.
-import type { Fault } from "../../../../src/domain/fault.ts";
+import type { Fault } from "../../../../src/domain/model/fault.ts";
 import { instant, SECOND } from "../../../../src/domain/time.ts";
 import { errorCode } from "../../../../src/platform/files/system-error.ts";
 import { checkpoint } from "../../../../src/store/checkpoint/checkpoint.ts";

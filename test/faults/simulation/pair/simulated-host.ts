@@ -1,4 +1,4 @@
-import type { Fault } from "../../../../src/domain/fault.ts";
+import type { Fault } from "../../../../src/domain/model/fault.ts";
 import { instant } from "../../../../src/domain/time.ts";
 import { checkpoint } from "../../../../src/store/checkpoint/checkpoint.ts";
 import type { StorageFault } from "../../../../src/store/journal/storage-fault.ts";

@@ -1,0 +1,124 @@
+import { makeDecision, type Decision } from "../model/decision.ts";
+import type { Fault, ReturnedLicense } from "../model/fault.ts";
+import { err, ok, type Result } from "../result.ts";
+import type { LicensedHost } from "../model/pair/licensed-host.ts";
+import type { Grant, License, State, Tombstone } from "../model/state.ts";
+import type { Instant } from "../time.ts";
+import { describeHostDifference, describeTermsDifference } from "../licenses/terms-difference.ts";
+import type { Terms } from "../model/licenses/terms.ts";
+import {
+  hasProduct,
+  isStillTrusted,
+  TRUST_CHANGED,
+  type CheckedSignature,
+} from "../trust/trust.ts";
+
+/** A license whose signature, appliance and form were checked. */
+export interface CheckedLicense extends CheckedSignature {
+  readonly license: number;
+  readonly terms: Terms;
+  readonly grant: SignedGrant;
+  readonly peer: string;
+}
+
+/** What the vendor signed, which names hardware only by its id. */
+export interface SignedGrant extends Omit<Grant, "hardware" | "hosts"> {
+  /** The hardware ids of both hosts, for a license of two; absent: it is for one host. */
+  readonly hostIds?: readonly string[];
+}
+
+/** The hardware that a license is bound to. */
+type BoundHardware = Pick<Grant, "hardware" | "hosts">;
+
+/** The request or activation of this appliance that a license answers. */
+export interface AnsweredQuestion {
+  readonly request: string | null;
+  readonly activation: string | null;
+  /** The hardware list that was sent with it; a fault if there is none for this license. */
+  readonly hardware: Result<BoundHardware, Fault>;
+  /** Added to the refusal of an old serial. */
+  readonly returned?: ReturnedLicense;
+}
+
+export interface InstalledLicense {
+  readonly license: number;
+  /** Changes of a renewal; null: a new license, or one that was already installed. */
+  readonly changes: readonly string[] | null;
+}
+
+/**
+ * Installs a license once. It must come from a trusted vendor, be for a product of that vendor, and
+ * answer an open request or have a newer serial than the installed license. Installing the same
+ * document again is accepted and changes nothing.
+ */
+export function decideInstallLicense(
+  state: State,
+  checked: CheckedLicense,
+  { request, activation, hardware, ...returned }: AnsweredQuestion,
+  at: Instant,
+): Result<Decision<InstalledLicense>, Fault> {
+  const { license, terms, grant: signedGrant, peer } = checked;
+  const { hostIds: _hostIds, ...grant } = signedGrant;
+  const vendor = state.vendors.get(grant.vendor);
+  if (vendor === undefined || !hasProduct(vendor, terms.product))
+    return err({ code: "untrusted_vendor" });
+  const installed = state.licenses.get(license);
+  const tombstone = state.tombstones.get(license);
+  if (!isSameVendorAndProduct(installed, tombstone, checked))
+    return err({ code: "untrusted_vendor", conflict: { over: "license", license } });
+  if (installed?.grant.document === grant.document)
+    return makeDecision([], { license, changes: null });
+  const newestSerial = installed?.grant.serial ?? tombstone?.serial ?? 0;
+  if (grant.serial <= newestSerial)
+    return err({ code: "stale_license", serial: newestSerial, ...returned });
+  if (!isStillTrusted(state, grant.vendor, checked.checkedVersion)) return err(TRUST_CHANGED);
+  if (!hardware.ok) return hardware;
+
+  const fullGrant = { ...grant, ...hardware.value };
+  const changes = installed && [
+    ...describeTermsDifference(installed.terms, terms),
+    ...describeHostDifference(hostIdsOf(installed.grant), hostIdsOf(fullGrant)),
+  ];
+  const replaced = changes !== undefined && { changes };
+  const eventFields = { license, terms, grant: fullGrant, ...replaced, request, activation, peer };
+  const outcome = { license, changes: changes ?? null };
+  return makeDecision([{ type: "LicenseInstalled", at, ...eventFields }], outcome);
+}
+
+const hostIdsOf = ({ hosts }: Pick<Grant, "hosts">): string[] | undefined =>
+  hosts?.map(({ hardwareId }) => hardwareId);
+
+/** An id belongs permanently to one vendor and one product, even after the license was returned. */
+function isSameVendorAndProduct(
+  installed: License | undefined,
+  tombstone: Tombstone | undefined,
+  { grant, terms }: CheckedLicense,
+): boolean {
+  const vendor = installed?.grant.vendor ?? tombstone?.vendor ?? grant.vendor;
+  const product = installed?.terms.product ?? tombstone?.product ?? terms.product;
+  return vendor === grant.vendor && product === terms.product;
+}
+
+/** What the vendor was sent: the hardware of this host, and that of both hosts of a pair. */
+interface SentHardware extends Pick<Grant, "hardwareId" | "hardware"> {
+  readonly hosts?: readonly LicensedHost[];
+}
+
+/**
+ * A license is installed only if it is signed for the hardware that was sent to the vendor. It may
+ * be for one host if two were requested, but not the reverse.
+ */
+export function checkHardwareId(
+  { hardwareId, hardware, hosts }: SentHardware,
+  signed: Pick<SignedGrant, "hardwareId" | "hostIds">,
+): Result<BoundHardware, Fault> {
+  if (hardwareId !== signed.hardwareId) return err({ code: "hardware_mismatch" });
+  if (signed.hostIds === undefined) return ok({ hardware });
+  const isSame =
+    hosts?.length === signed.hostIds.length &&
+    hosts.every((host) => signed.hostIds?.includes(host.hardwareId));
+  if (!isSame) return err({ code: "hardware_mismatch" });
+  // In the order of the signed list: every start compares both.
+  const ordered = signed.hostIds.flatMap((id) => hosts.filter((host) => host.hardwareId === id));
+  return ok({ hardware, hosts: ordered });
+}

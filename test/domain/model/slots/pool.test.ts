@@ -1,0 +1,82 @@
+import { describe, expect, test } from "bun:test";
+import * as fc from "fast-check";
+import {
+  MutableSlotPool,
+  type MutableSlotHolder,
+} from "../../../../src/domain/evolve/mutable-slot-pool.ts";
+import { instant } from "../../../../src/domain/time.ts";
+
+const makeHolder = (user: string, slot: number, end = slot): MutableSlotHolder => ({
+  user,
+  slot,
+  end: instant(end),
+});
+
+describe("MutableSlotPool", () => {
+  test("finds its holders by user, by slot number and by end", () => {
+    const pool = new MutableSlotPool<MutableSlotHolder>();
+    const [ada, bob, eve] = [
+      makeHolder("ada", 1, 30),
+      makeHolder("bob", 2, 20),
+      makeHolder("eve", 5, 10),
+    ];
+    for (const holder of [bob, eve, ada]) pool.add(holder);
+    expect(pool.size).toBe(3);
+    expect(pool.get("bob")).toBe(bob);
+    expect([...pool.inSlotOrder()]).toEqual([ada, bob, eve]);
+    expect([...pool.inSlotOrder(1)]).toEqual([bob, eve]);
+    expect([...pool.inSlotOrder(2)]).toEqual([eve]);
+    expect([...pool.inSlotOrder(5)]).toEqual([]);
+    expect(pool.expiryIndex.ended(instant(20), 9)).toEqual([eve, bob]);
+  });
+
+  test("refuses a second slot for the same user", () => {
+    const pool = new MutableSlotPool<MutableSlotHolder>();
+    pool.add(makeHolder("ada", 1));
+    expect(() => pool.add(makeHolder("ada", 2))).toThrow("twice");
+    expect([pool.size, ...pool.inSlotOrder()]).toEqual([1, makeHolder("ada", 1)]);
+  });
+
+  test("refuses to remove a holder that is not in the pool", () => {
+    const pool = new MutableSlotPool<MutableSlotHolder>();
+    pool.add(makeHolder("ada", 1));
+    expect(() => pool.remove(makeHolder("ada", 1))).toThrow("not in the list");
+    expect(pool.size).toBe(1);
+  });
+
+  test("has the same holders as a map after any additions, removals and changes", () => {
+    const step = fc.record({ firstUser: fc.nat(3_000), until: fc.nat(500), count: fc.nat(900) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+        const pool = new MutableSlotPool<MutableSlotHolder>();
+        const model = new Map<string, MutableSlotHolder>();
+        let slot = 0;
+        for (const { firstUser, until, count } of steps) {
+          for (let user = firstUser; user < firstUser + count; user += 1) {
+            const name = `user-${user}`;
+            const current = model.get(name);
+            if (current === undefined) {
+              const added = makeHolder(name, (slot += 1), until);
+              pool.add(added);
+              model.set(name, added);
+            } else if ((user + until) % 3 === 0) {
+              pool.remove(current);
+              model.delete(name);
+            } else pool.changeEnd(current, instant(until + user));
+          }
+        }
+        const all = [...model.values()].toSorted((a, b) => a.slot - b.slot);
+        expect(pool.size).toBe(all.length);
+        expect([...pool.inSlotOrder()]).toEqual(all);
+        expect([...pool.inSlotOrder(slot >> 1)]).toEqual(
+          all.filter((holder) => holder.slot > slot >> 1),
+        );
+        expect(pool.expiryIndex.countEnded(instant(600))).toBe(
+          all.filter(({ end }) => end <= 600).length,
+        );
+        for (const [name, holder] of model) expect(pool.get(name)).toBe(holder);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
