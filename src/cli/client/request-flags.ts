@@ -1,55 +1,40 @@
 import { limits } from "../../domain/model/limits.ts";
 import { err, ok } from "../../domain/result.ts";
 import { isDateOnly, parseStartTime } from "../../license/term-times.ts";
-import type { Option } from "../frame/options.ts";
+import { text } from "../frame/options.ts";
 import { parseHostCount } from "../frame/option-parsers.ts";
 
 /** What a license request asks for, and which request is shown again. */
 export const requestFlags = {
-  slots: {
-    name: "slots",
-    type: "string",
-    placeholder: "N",
-    help: "ask the vendor for this number of slots",
+  slots: text("--slots N", "ask the vendor for this number of slots", {
     parse: (text) =>
       /^[1-9]\d{0,11}$/.test(text)
         ? ok(text)
         : err({ problem: "must be a whole number from 1", hint: "for example --slots 10" }),
-  },
-  until: {
-    name: "until",
-    type: "string",
-    placeholder: "DAY",
-    help: "ask the vendor for a license until this day, such as 2027-12-31",
+  }),
+  until: text("--until DAY", "ask the vendor for a license until this day, such as 2027-12-31", {
     parse: (text) =>
       isDateOnly(text) && parseStartTime(text) !== null
         ? ok(text)
         : err({ problem: "must be a day", hint: "for example --until 2027-12-31" }),
-  },
-  note: {
-    name: "note",
-    type: "string",
-    placeholder: "TEXT",
-    help: `a note for the vendor, at most ${limits.requestNoteLength} characters`,
-    parse: (text) =>
-      text.length <= limits.requestNoteLength
-        ? ok(text)
-        : err({
-            problem: `may have at most ${limits.requestNoteLength} characters`,
-            hint: `it has ${text.length}`,
-          }),
-  },
-  hosts: {
-    name: "hosts",
-    type: "string",
-    placeholder: "N",
-    help: "request a license of both hosts of a pair (2) or of the leading host (1); default: as installed",
-    parse: parseHostCount,
-  },
-  show: {
-    name: "show",
-    type: "string",
-    placeholder: "ID",
-    help: "show an open request or activation code again instead of creating one",
-  },
-} as const satisfies Readonly<Record<string, Option>>;
+  }),
+  note: text(
+    "--note TEXT",
+    `a note for the vendor, at most ${limits.requestNoteLength} characters`,
+    {
+      parse: (text) =>
+        text.length <= limits.requestNoteLength
+          ? ok(text)
+          : err({
+              problem: `may have at most ${limits.requestNoteLength} characters`,
+              hint: `it has ${text.length}`,
+            }),
+    },
+  ),
+  hosts: text(
+    "--hosts N",
+    "request a license of both hosts of a pair (2) or of the leading host (1); default: as installed",
+    { parse: parseHostCount },
+  ),
+  show: text("--show ID", "show an open request or activation code again instead of creating one"),
+};

@@ -6,7 +6,7 @@ import type { AuditEntryReply } from "../../http/reply/audit-entry.ts";
 import type { AuditPageReply } from "../../http/routes/audit-log.ts";
 import { realDisk } from "../../platform/files/disk.ts";
 import { writeAll } from "../../platform/files/files.ts";
-import { Misuse } from "../frame/options.ts";
+import { flag, Misuse } from "../frame/options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { checkAuditExport, type CheckedAuditExport } from "../../operations/audit-export-check.ts";
 import {
@@ -46,7 +46,7 @@ const show = defineCommand({
     ...filters,
     out: option.exportFile,
     local: option.local,
-    csv: { name: "csv", type: "boolean", help: "print CSV, for a spreadsheet" },
+    csv: flag("--csv", "print CSV, for a spreadsheet"),
     json: option.json,
   },
   examples: [

@@ -3,7 +3,7 @@ import { Failure } from "../frame/command.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { matchingNumber } from "../frame/option-parsers.ts";
 import { option } from "../frame/flags.ts";
-import { Misuse } from "../frame/options.ts";
+import { Misuse, path, text } from "../frame/options.ts";
 import {
   CHECKS,
   CRITICAL,
@@ -21,10 +21,7 @@ import { MetricSamples } from "../monitoring/parse-metrics.ts";
 const ALL = "all";
 const NAMES = Object.keys(CHECKS) as CheckName[];
 
-const limit = matchingNumber(/^\d{1,9}$/, {
-  problem: "must be a whole number",
-  hint: "for example 90",
-});
+const limit = matchingNumber(/^\d{1,9}$/, "must be a whole number", "for example 90");
 
 /** A plugin for Nagios, Icinga and the like: one line, and the state as the exit code. */
 export const checkCommand = defineCommand({
@@ -33,42 +30,20 @@ export const checkCommand = defineCommand({
   options: {
     data: option.data,
     config: option.config,
-    url: {
-      name: "url",
-      type: "string",
-      placeholder: "URL",
-      help: "check the server at this address instead of the one of the data folder",
-    },
-    tokenFile: {
-      name: "token-file",
-      type: "string",
-      placeholder: "FILE",
-      help: "a file with a token of the role metrics, for --url",
-      isPath: true,
-    },
-    caFile: {
-      name: "ca-file",
-      type: "string",
-      placeholder: "FILE",
-      help: "the CA certificate of the server (PEM), for --url",
-      isPath: true,
-    },
-    warning: {
-      name: "warning",
+    url: text(
+      "--url URL",
+      "check the server at this address instead of the one of the data folder",
+    ),
+    tokenFile: path("--token-file FILE", "a file with a token of the role metrics, for --url"),
+    caFile: path("--ca-file FILE", "the CA certificate of the server (PEM), for --url"),
+    warning: text("--warning N", "limit of the state WARNING: percent, days, hours or MiB", {
       short: "w",
-      type: "string",
-      placeholder: "N",
-      help: "limit of the state WARNING: percent, days, hours or MiB",
       parse: limit,
-    },
-    critical: {
-      name: "critical",
+    }),
+    critical: text("--critical N", "limit of the state CRITICAL: percent, days, hours or MiB", {
       short: "c",
-      type: "string",
-      placeholder: "N",
-      help: "limit of the state CRITICAL: percent, days, hours or MiB",
       parse: limit,
-    },
+    }),
     json: option.json,
   },
   arguments: ["[CHECK]"],

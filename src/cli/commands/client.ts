@@ -3,7 +3,7 @@ import { CLIENTS } from "../../clients/client-files.ts";
 import { version } from "../../platform/embedded/version.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option } from "../frame/flags.ts";
-import { Misuse } from "../frame/options.ts";
+import { flag, Misuse } from "../frame/options.ts";
 
 /** What to type, for each language. */
 const commandLines = Object.entries(CLIENTS).map(([language, { client, example }]) => ({
@@ -19,11 +19,7 @@ export const clientCommand = defineCommand({
   isCommon: true,
   summary: "print a client file for applications in Python, C, JavaScript or TypeScript",
   options: {
-    example: {
-      name: "example",
-      type: "boolean",
-      help: "print an application that uses the client instead",
-    },
+    example: flag("--example", "print an application that uses the client instead"),
     json: option.json,
   },
   arguments: ["LANGUAGE"],

@@ -8,7 +8,7 @@ import { signTrustDocument } from "../../license/trust.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/files/disk.ts";
 import { replaceFile } from "../../platform/files/files.ts";
-import type { InvalidValue } from "../frame/options.ts";
+import { list, path, text, type InvalidValue } from "../frame/options.ts";
 import { version } from "../../platform/embedded/version.ts";
 import { confirmActivation, createPolicy } from "../../desk/airgap.ts";
 import { Desk } from "../../desk/desk.ts";
@@ -40,29 +40,20 @@ export const demoCommand = defineServer({
   isCommon: true,
   summary: "run a demo server with a license, ready for curl",
   options: {
-    listen: {
-      name: "listen",
-      type: "string",
-      placeholder: "HOST:PORT",
-      help: "address and port to listen on",
-      defaultValue: () => "127.0.0.1:8080",
+    listen: text("--listen HOST:PORT", "address and port to listen on", {
+      defaultValue: "127.0.0.1:8080",
       parse: listenAddress,
-    },
-    data: {
-      name: "data",
-      type: "string",
-      placeholder: "DIR",
-      help: "keep the demo's data here; default: a temporary folder that is deleted when the demo stops",
-      isPath: true,
-      parse: folderPath,
-    },
-    products: {
-      name: "product",
-      type: "list",
-      placeholder: "CODE",
-      help: "an additional product code to license besides DEMO; can be repeated",
-      parse: productCode,
-    },
+    }),
+    data: path(
+      "--data DIR",
+      "keep the demo's data here; default: a temporary folder that is deleted when the demo stops",
+      { parse: folderPath },
+    ),
+    products: list(
+      "--product CODE",
+      "an additional product code to license besides DEMO; can be repeated",
+      { parse: productCode },
+    ),
   },
   examples: ["berth demo", "berth demo --product CAD --listen 127.0.0.1:9000"],
   async run({ listen, data: keptFolder, products }, { environment, platform, setOptions }) {

@@ -13,6 +13,7 @@ import { option, siteOptions } from "../frame/flags.ts";
 import { openAppliance, type PairSettings } from "../serve/appliance.ts";
 import { readPairOptions } from "../serve/pair-options.ts";
 import { pairSettings } from "../serve/pair-settings.ts";
+import { flag } from "../frame/options.ts";
 
 interface LeavingSite {
   readonly data: string;
@@ -25,11 +26,10 @@ export const leaveCommand = defineCommand({
   options: {
     ...siteOptions,
     ...pairSettings,
-    withoutDatabase: {
-      name: "without-database",
-      type: "boolean",
-      help: "the database is lost: continue with the copy of this host; its server must be stopped",
-    },
+    withoutDatabase: flag(
+      "--without-database",
+      "the database is lost: continue with the copy of this host; its server must be stopped",
+    ),
     yes: option.yes,
     json: option.json,
   },

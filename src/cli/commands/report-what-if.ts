@@ -2,53 +2,33 @@ import type { WhatIfReply } from "../../http/reply/what-if.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { setFields, unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { defineCommand, type OptionTable } from "../frame/define-command.ts";
+import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
-import { matchingNumber } from "../frame/option-parsers.ts";
-import type { InvalidValue } from "../frame/options.ts";
+import { wholeNumber } from "../frame/option-parsers.ts";
+import { text, type InvalidValue } from "../frame/options.ts";
 import { formatTable, withProgress } from "../frame/terminal.ts";
 import { createZoneFormatter, formatSeconds, poolName } from "../report/figures.ts";
 import { periodOptions, readPeriod } from "../report/report-period.ts";
 
 const whatIfOptions = {
   ...siteOptions,
-  product: {
-    name: "product",
-    type: "string",
-    placeholder: "CODE",
-    help: "the product",
+  product: text("--product CODE", "the product", {
     isRequired: true,
     missingHint: "for example berth report what-if --product CAD --slots 4..20",
-  },
-  feature: {
-    name: "feature",
-    type: "string",
-    placeholder: "CODE",
-    help: "a floating feature of the product, instead of its own slots",
-  },
-  slots: {
-    name: "slots",
-    type: "string",
-    placeholder: "N..M",
-    help: "the numbers of slots to try, at most 100",
+  }),
+  feature: text("--feature CODE", "a floating feature of the product, instead of its own slots"),
+  slots: text("--slots N..M", "the numbers of slots to try, at most 100", {
     isRequired: true,
     missingHint: "for example --slots 4..20",
     parse: parseSlots,
-  },
-  target: {
-    name: "target",
-    type: "string",
-    placeholder: "PERCENT",
-    help: "the share of needs to meet at once",
-    defaultValue: () => "99",
-    parse: matchingNumber(/^(?:[1-9]\d?|100)$/, {
-      problem: "must be a whole number from 1 to 100",
-      hint: "for example --target 95",
-    }),
-  },
+  }),
+  target: text("--target PERCENT", "the share of needs to meet at once", {
+    defaultValue: "99",
+    parse: wholeNumber(1, 100, "a whole number", "for example --target 95"),
+  }),
   ...periodOptions,
   json: option.json,
-} as const satisfies OptionTable;
+};
 
 const MAX_NUMBERS = 100;
 

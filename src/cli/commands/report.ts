@@ -3,10 +3,10 @@ import { REPORT_TABLES, reportCsv, type ReportTable } from "../../http/reply/rep
 import { wallClock } from "../../platform/clock.ts";
 import { setFields, unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { refuseToReplace, writeOutputText } from "../files/output-file.ts";
-import { defineCommand, type OptionTable } from "../frame/define-command.ts";
+import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
-import { matchingNumber, oneOf } from "../frame/option-parsers.ts";
-import { Misuse } from "../frame/options.ts";
+import { oneOf, wholeNumber } from "../frame/option-parsers.ts";
+import { flag, Misuse, path, text } from "../frame/options.ts";
 import { withProgress, type Text } from "../frame/terminal.ts";
 import { describeMissing } from "../report/figures.ts";
 import { formatReportHtml } from "../report/report-html.ts";
@@ -22,58 +22,32 @@ const MAX_ROWS = "100000";
 
 const reportOptions = {
   ...siteOptions,
-  product: {
-    name: "product",
-    type: "string",
-    placeholder: "CODE",
-    help: "only this product; default: all",
-  },
-  feature: {
-    name: "feature",
-    type: "string",
-    placeholder: "CODE",
-    help: "only this floating feature",
-  },
+  product: text("--product CODE", "only this product; default: all"),
+  feature: text("--feature CODE", "only this floating feature"),
   ...periodOptions,
-  format: {
-    name: "format",
-    type: "string",
-    placeholder: "FORMAT",
-    help: "text, csv, json or html; default: by the ending of --out, else text",
-    parse: oneOf(...FORMATS),
-  },
-  table: {
-    name: "table",
-    type: "string",
-    placeholder: "TABLE",
-    help: "the table for CSV, see below; default: utilisation",
+  format: text(
+    "--format FORMAT",
+    "text, csv, json or html; default: by the ending of --out, else text",
+    { parse: oneOf(...FORMATS) },
+  ),
+  table: text("--table TABLE", "the table for CSV, see below; default: utilisation", {
     parse: oneOf(...REPORT_TABLES),
-  },
-  out: {
-    name: "out",
-    type: "string",
-    placeholder: "FILE",
-    help: "write to this new file",
-    isPath: true,
-  },
-  anonymous: {
-    name: "anonymous",
-    type: "boolean",
-    help: "replace names, hosts and addresses with random keys, for readers outside of the site",
-  },
-  idleDays: {
-    name: "idle-days",
-    type: "string",
-    placeholder: "N",
-    help: "a holder without consumption or features for so many days is idle",
-    defaultValue: () => "7",
-    parse: matchingNumber(/^(?:[1-9]\d?|[12]\d\d|3[0-5]\d|36[0-6])$/, {
-      problem: "must be a whole number from 1 to 366",
-      hint: "for example --idle-days 14",
-    }),
-  },
+  }),
+  out: path("--out FILE", "write to this new file"),
+  anonymous: flag(
+    "--anonymous",
+    "replace names, hosts and addresses with random keys, for readers outside of the site",
+  ),
+  idleDays: text(
+    "--idle-days N",
+    "a holder without consumption or features for so many days is idle",
+    {
+      defaultValue: "7",
+      parse: wholeNumber(1, 366, "a whole number", "for example --idle-days 14"),
+    },
+  ),
   json: option.json,
-} as const satisfies OptionTable;
+};
 
 const reportCommand = defineCommand({
   name: "report",

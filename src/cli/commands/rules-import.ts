@@ -13,7 +13,7 @@ import { refuseToReplace, writeOutputText } from "../files/output-file.ts";
 import { Failure } from "../frame/command.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option } from "../frame/flags.ts";
-import type { InvalidValue } from "../frame/options.ts";
+import { list, type InvalidValue } from "../frame/options.ts";
 import { formatCount } from "../frame/terminal.ts";
 
 interface MappedFeature {
@@ -21,13 +21,11 @@ interface MappedFeature {
   readonly target: PoolName;
 }
 
-const mapOption = {
-  name: "map",
-  type: "list",
-  placeholder: "FEATURE=PRODUCT",
-  help: "the product, or PRODUCT:FEATURE, that a FlexNet feature becomes; can be repeated",
-  parse: parseMap,
-} as const;
+const mapOption = list(
+  "--map FEATURE=PRODUCT",
+  "the product, or PRODUCT:FEATURE, that a FlexNet feature becomes; can be repeated",
+  { parse: parseMap },
+);
 
 /** A qualifier of FlexNet has an equals sign too: `f1:VERSION=1.0=CAD`. */
 function parseMap(text: string): Result<MappedFeature, InvalidValue> {

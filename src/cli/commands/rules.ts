@@ -21,7 +21,7 @@ import { refuseToReplace, writeOutputText } from "../files/output-file.ts";
 import { Failure } from "../frame/command.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
-import { Misuse } from "../frame/options.ts";
+import { Misuse, text } from "../frame/options.ts";
 import { formatCount, withProgress } from "../frame/terminal.ts";
 import { formatExplanation, formatFindings, formatPreview } from "../client/rules-texts.ts";
 
@@ -180,39 +180,15 @@ const explain = defineCommand({
   summary: "explain what the rules decide for a user, with the lines that apply",
   options: {
     ...siteOptions,
-    user: {
-      name: "user",
-      type: "string",
-      placeholder: "NAME",
-      help: "the user name that the application sends",
+    user: text("--user NAME", "the user name that the application sends", {
       isRequired: true,
       missingHint: "for example berth rules explain --user ada --product CAD",
-    },
-    host: {
-      name: "host",
-      type: "string",
-      placeholder: "NAME",
-      help: "the host name that the application sends",
-    },
-    from: {
-      name: "from",
-      type: "string",
-      placeholder: "ADDRESS",
-      help: "the address that the call comes from",
-    },
-    login: {
-      name: "login",
-      type: "string",
-      placeholder: "NAME",
-      help: "the login of the call, with client_auth = login",
-    },
+    }),
+    host: text("--host NAME", "the host name that the application sends"),
+    from: text("--from ADDRESS", "the address that the call comes from"),
+    login: text("--login NAME", "the login of the call, with client_auth = login"),
     product: option.slotProduct,
-    feature: {
-      name: "feature",
-      type: "string",
-      placeholder: "CODE",
-      help: "a floating feature of the product, instead of its own slots",
-    },
+    feature: text("--feature CODE", "a floating feature of the product, instead of its own slots"),
     json: option.json,
   },
   examples: ["berth rules explain --user ada --host ws-3 --from 10.1.4.9 --product CAD"],

@@ -6,7 +6,7 @@ import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/files/disk.ts";
 import { replaceFile } from "../../platform/files/files.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { Misuse, type InvalidValue } from "../frame/options.ts";
+import { Misuse, text, type InvalidValue } from "../frame/options.ts";
 import { runAsFolderOwner, becomeFolderOwner } from "../../platform/files/owner.ts";
 import { randomBytes } from "../../platform/crypto/random.ts";
 import { readNameConstraints } from "../../platform/crypto/name-constraints.ts";
@@ -122,13 +122,9 @@ const client = defineCommand({
   options: {
     data: option.data,
     name: option.clientName,
-    days: {
-      name: "days",
-      type: "string",
-      placeholder: "N",
-      help: `days until it expires; default ${DEFAULT_CLIENT_DAYS}`,
+    days: text("--days N", `days until it expires; default ${DEFAULT_CLIENT_DAYS}`, {
       parse: parseDays,
-    },
+    }),
     out: option.out,
     caDir: option.caDir,
     config: option.config,

@@ -6,26 +6,25 @@ import { refuseToReplace } from "../files/output-file.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
 import { matchingNumber } from "../frame/option-parsers.ts";
-import { Misuse } from "../frame/options.ts";
+import { Misuse, text } from "../frame/options.ts";
 import { escapeToOneLine, formatCount, formatTable } from "../frame/terminal.ts";
 
-const vendorOption = {
-  name: "vendor",
-  type: "string",
-  placeholder: "VENDOR",
-  help: "id or name of the vendor; optional if only one vendor has licenses here",
-} as const;
+const vendorOption = text(
+  "--vendor VENDOR",
+  "id or name of the vendor; optional if only one vendor has licenses here",
+);
 
-const numberOption = {
-  name: "number",
-  type: "string",
-  placeholder: "N",
-  help: "write this statement again instead of making the next one",
-  parse: matchingNumber(/^[1-9]\d{0,5}$/, {
-    problem: "must be the number of a statement",
-    hint: "berth usage statements lists them",
-  }),
-} as const;
+const numberOption = text(
+  "--number N",
+  "write this statement again instead of making the next one",
+  {
+    parse: matchingNumber(
+      /^[1-9]\d{0,5}$/,
+      "must be the number of a statement",
+      "berth usage statements lists them",
+    ),
+  },
+);
 
 interface ShownStatement {
   readonly number: number;

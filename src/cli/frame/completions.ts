@@ -1,4 +1,4 @@
-import type { Option } from "./options.ts";
+import { flag, type Option } from "./options.ts";
 import type { Command } from "./command.ts";
 
 /** Shells that have a completion script. */
@@ -14,7 +14,7 @@ export function completions(shell: Shell, commands: readonly Command[]): string 
 
 const flagsOf = ({ options }: Command): readonly Option[] => [...options, HELP];
 
-const HELP: Option = { name: "help", type: "boolean", help: "show the arguments and flags" };
+const HELP: Option = flag("--help", "show the arguments and flags");
 
 /** The words that can follow a prefix of a command: `admin` → `token`, `password`, `user`. */
 function nextWordsByPrefix(commands: readonly Command[]): Map<string, string[]> {

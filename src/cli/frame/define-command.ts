@@ -33,7 +33,8 @@ type ParsedText<O extends Option> = O extends {
 
 /** An option with a default, or one without which the command is refused. */
 type AlwaysSet =
-  { readonly defaultValue: (...args: never) => string } | { readonly missingHint: string };
+  | { readonly defaultValue: string | ((...args: never) => string) }
+  | { readonly missingHint: string };
 
 /** What a command gets besides the values of its options. */
 export interface CommandContext<T extends OptionTable, A extends readonly string[]> extends Pick<

@@ -1,4 +1,4 @@
-import { envName, type Option } from "./options.ts";
+import { defaultOf, envName, isSetting, type Option } from "./options.ts";
 import type { Command, CommandGroup } from "./command.ts";
 import { formatTable } from "./terminal.ts";
 
@@ -50,7 +50,7 @@ export function formatCommandHelp(command: Command): string {
   const shown =
     command.hasSettingsOf === undefined
       ? options
-      : options.filter(({ isSetting, name: flag }) => isSetting !== true || flag === "data");
+      : options.filter((option) => !isSetting(option) || option.name === "data");
   const exampleLines = examples.map((example) => `\n  ${example}`).join("");
   return [
     `berth ${name}: ${summary}`,
@@ -109,7 +109,7 @@ function formatFlag({ name, short, placeholder }: Option): string {
 
 /** What an option means, its environment variable, whether it is required, and its default. */
 export function describeOption(option: Option): string {
-  const defaultText = option.defaultDescription ?? option.defaultValue?.({});
+  const defaultText = option.defaultDescription ?? defaultOf(option, {});
   const required = option.isRequired === true ? "; required" : "";
   const fallback = defaultText === undefined ? "" : `; default ${defaultText}`;
   return `${option.help} (${envName(option)}${required}${fallback})`;

@@ -33,9 +33,17 @@ export const oneOf =
   };
 
 export const matchingNumber =
-  (pattern: RegExp, invalid: InvalidValue) =>
+  (pattern: RegExp, problem: string, hint: string) =>
   (text: string): Parsed<number> =>
-    pattern.test(text) ? ok(Number(text)) : err(invalid);
+    pattern.test(text) ? ok(Number(text)) : err({ problem, hint });
+
+/** `what` as in "a number of days"; leading zeros are refused. */
+export const wholeNumber =
+  (from: number, to: number, what: string, hint: string) =>
+  (text: string): Parsed<number> =>
+    /^(?:0|[1-9]\d{0,8})$/.test(text) && Number(text) >= from && Number(text) <= to
+      ? ok(Number(text))
+      : err({ problem: `must be ${what} from ${from} to ${to}`, hint });
 
 /** The hosts that a license is for: one, or the two of a pair. */
 export const parseHostCount = (text: string): Parsed<1 | 2> =>

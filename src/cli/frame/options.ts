@@ -18,22 +18,55 @@ export interface Option {
   readonly missingHint?: string;
   /** Values of the list may contain commas, so an environment variable holds only one value. */
   readonly canContainCommas?: boolean;
-  /** Also allowed in the settings file, where the key is the name with underscores. */
-  readonly isSetting?: boolean;
   /** A path, relative to the working folder or to the settings file that contains it. */
   readonly isPath?: boolean;
-  readonly defaultValue?: (environment: Environment) => string | undefined;
+  readonly defaultValue?: string | ((environment: Environment) => string | undefined);
   /** Help text for a default that differs between machines. */
   readonly defaultDescription?: string;
   /** Converts the text, or each text of a list, to the value that the command gets. */
   readonly parse?: (text: string) => Result<unknown, InvalidValue>;
   /** An empty list could be meant as "none", but its default admits many: it is refused. */
   readonly isNeverEmpty?: boolean;
-  /** Administrators can change it while the server runs, and it applies at once. */
+  /** A setting: administrators can change it while the server runs, and it applies at once. */
   readonly isEditable?: boolean;
-  /** Why a setting cannot be changed while the server runs. */
+  /** A setting: why it cannot be changed while the server runs. */
   readonly fixedReason?: string;
 }
+
+type Described = "name" | "placeholder" | "help";
+type Details = Omit<Option, Described | "type">;
+type Defined<T extends Option["type"], D> = Pick<Option, Described> & {
+  readonly type: T;
+} & NoInfer<D>;
+
+/** Defines options as help shows them: `text("--product CODE", "the product code")`. */
+const define =
+  <const T extends Option["type"]>(type: T) =>
+  <const D extends Details>(flag: string, help: string, details?: D): Defined<T, D> => {
+    const [name = "", placeholder] = flag.slice("--".length).split(" ");
+    const option = { name, type, help, ...(placeholder !== undefined && { placeholder }) };
+    return { ...option, ...details } as Defined<T, D>;
+  };
+
+export const text = define("string");
+export const flag = define("boolean");
+export const list = define("list");
+
+export const path = <const D extends Details>(
+  flag: string,
+  help: string,
+  details?: D,
+): Defined<"string", D> => ({ ...text(flag, help, details), isPath: true });
+
+/** Also allowed in the settings file, where the key is the name with underscores. */
+export const isSetting = ({ isEditable, fixedReason }: Option): boolean =>
+  isEditable !== undefined || fixedReason !== undefined;
+
+export const defaultOf = (
+  { defaultValue }: Option,
+  environment: Environment,
+): string | undefined =>
+  typeof defaultValue === "function" ? defaultValue(environment) : defaultValue;
 
 export interface InvalidValue {
   /** Completes the sentence "--name …". */
@@ -133,7 +166,7 @@ function lookUp(
   if (file !== null && setting !== undefined) {
     return { value: resolvePath(option, setting, dirname(file.path)), from: file.path };
   }
-  const fallback = option.defaultValue?.(environment);
+  const fallback = defaultOf(option, environment);
   return fallback === undefined ? null : { value: parseText(option, fallback), from: "default" };
 }
 

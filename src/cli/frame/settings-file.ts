@@ -10,10 +10,11 @@ import {
   type Environment,
 } from "../../platform/environment.ts";
 import {
-  settingsKey,
-  Misuse,
   envName,
+  isSetting,
+  Misuse,
   parseValue,
+  settingsKey,
   type ConfigFile,
   type InvalidValue,
   type Option,
@@ -107,7 +108,7 @@ const namesNoOtherFolder = (text: string): boolean =>
 /** Parses a TOML settings file. The error for an unknown key or a wrong value names the line. */
 export function parseConfig(path: string, text: string, options: readonly Option[]): ConfigFile {
   const settings = new Map(
-    options.filter(({ isSetting }) => isSetting).map((setting) => [settingsKey(setting), setting]),
+    options.filter(isSetting).map((setting) => [settingsKey(setting), setting]),
   );
   const values = new Map<string, OptionValue>();
   for (const [rawKey, rawValue] of Object.entries(parseToml(path, text))) {

@@ -4,7 +4,7 @@ import { MAX_PERIOD_DAYS } from "../../usage/report/report.ts";
 import { parseTimestamp } from "../../http/timestamps.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { isTimeZone } from "../../usage/report/local-hours.ts";
-import { Misuse, type InvalidValue, type Option } from "../frame/options.ts";
+import { Misuse, text, type InvalidValue } from "../frame/options.ts";
 import { parseDuration } from "../frame/times.ts";
 
 const EXAMPLE = "for example --month 2026-10, --last 30d, or --from 2026-10-05 --to 2026-10-11";
@@ -13,35 +13,14 @@ const TOO_LONG = `a report covers at most ${MAX_PERIOD_DAYS} days: choose a shor
 
 /** The flags that choose the period of a report. */
 export const periodOptions = {
-  from: {
-    name: "from",
-    type: "string",
-    placeholder: "TIME",
-    help: "the first day, or an RFC 3339 time; default: 30 days before the end",
-  },
-  to: {
-    name: "to",
-    type: "string",
-    placeholder: "TIME",
-    help: "the last day, to its end, or an RFC 3339 time; default: now",
-  },
-  month: {
-    name: "month",
-    type: "string",
-    placeholder: "YYYY-MM",
-    help: "this month, instead of --from and --to",
-  },
-  last: {
-    name: "last",
-    type: "string",
-    placeholder: "DURATION",
-    help: "the time before now, such as 30d (h, d, w), instead of --from and --to",
-  },
-  timeZone: {
-    name: "time-zone",
-    type: "string",
-    placeholder: "ZONE",
-    help: "of days and hours, such as Europe/Berlin or +01:00",
+  from: text("--from TIME", "the first day, or an RFC 3339 time; default: 30 days before the end"),
+  to: text("--to TIME", "the last day, to its end, or an RFC 3339 time; default: now"),
+  month: text("--month YYYY-MM", "this month, instead of --from and --to"),
+  last: text(
+    "--last DURATION",
+    "the time before now, such as 30d (h, d, w), instead of --from and --to",
+  ),
+  timeZone: text("--time-zone ZONE", "of days and hours, such as Europe/Berlin or +01:00", {
     defaultValue: () => Temporal.Now.timeZoneId(),
     defaultDescription: "this machine's",
     parse: (text: string): Result<string, InvalidValue> =>
@@ -51,8 +30,8 @@ export const periodOptions = {
             problem: `must be a time zone: ${text}`,
             hint: "for example --time-zone Europe/Berlin, or --time-zone UTC",
           }),
-  },
-} as const satisfies Readonly<Record<string, Option>>;
+  }),
+};
 
 export interface PeriodFlags {
   readonly from: string | null;

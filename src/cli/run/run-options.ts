@@ -1,7 +1,7 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../../domain/time.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { matchingNumber, oneOf } from "../frame/option-parsers.ts";
-import type { InvalidValue, Option } from "../frame/options.ts";
+import { flag, list, path, text, type InvalidValue } from "../frame/options.ts";
 
 const DEFAULT_SERVER = "http://127.0.0.1:8080";
 
@@ -33,90 +33,53 @@ function parseServer(text: string): Result<string, InvalidValue> {
 }
 
 export const runOptions = {
-  product: {
-    name: "product",
-    type: "string",
-    placeholder: "CODE",
-    help: "the product code",
+  product: text("--product CODE", "the product code", {
     isRequired: true,
     missingHint: "for example berth run --product CAD -- make",
-  },
-  wait: {
-    name: "wait",
-    type: "string",
-    placeholder: "TIME",
-    help: "how long to wait for a slot, such as 90s, 45m, 2h or 1d; without it, not at all",
-    parse: parseWait,
-  },
-  server: {
-    name: "server",
-    type: "list",
-    placeholder: "URL",
-    help: "address of the server; several are tried in turn",
-    defaultValue: () => DEFAULT_SERVER,
+  }),
+  wait: text(
+    "--wait TIME",
+    "how long to wait for a slot, such as 90s, 45m, 2h or 1d; without it, not at all",
+    { parse: parseWait },
+  ),
+  server: list("--server URL", "address of the server; several are tried in turn", {
+    defaultValue: DEFAULT_SERVER,
     parse: parseServer,
-  },
-  user: {
-    name: "user",
-    type: "string",
-    placeholder: "NAME",
-    help: "the person who holds the slot; host and process are added to the name",
-    defaultDescription: "the name of --login, or of the user at this machine",
-  },
-  exactUser: {
-    name: "exact-user",
-    type: "boolean",
-    help: "add nothing to the name: all commands with the same name share one slot",
-  },
-  licenseId: {
-    name: "license-id",
-    type: "string",
-    placeholder: "ID",
-    help: "take the slot of this license",
-    parse: matchingNumber(/^\d{1,16}$/, {
-      problem: "must be the id of a license",
-      hint: "berth status shows the ids",
-    }),
-  },
-  onLoss: {
-    name: "on-loss",
-    type: "string",
-    placeholder: "ACTION",
-    help: "if the slot is lost: warn; stop the command (SIGTERM, SIGKILL after 10 s); or kill it",
-    defaultValue: () => "warn",
-    parse: oneOf("warn", "stop", "kill"),
-  },
-  login: {
-    name: "login",
-    type: "string",
-    placeholder: "NAME",
-    help: 'log in with this name, for a server with client_auth = "login"',
-  },
-  passwordFile: {
-    name: "password-file",
-    type: "string",
-    placeholder: "FILE",
-    help: "a file with the password of --login",
-    isPath: true,
-  },
-  allowPlainPassword: {
-    name: "allow-plain-password",
-    type: "boolean",
-    help: "send the password of --login to another machine without TLS, where others can read it",
-  },
-  caFile: {
-    name: "ca-file",
-    type: "string",
-    placeholder: "FILE",
-    help: "the CA certificate of the server (PEM); no other one is trusted then",
-    isPath: true,
-  },
-  certFile: {
-    name: "cert-file",
-    type: "string",
-    placeholder: "FILE",
-    help: 'a client certificate and its key (PEM), for a server with client_auth = "mtls"',
-    isPath: true,
-  },
-  quiet: { name: "quiet", type: "boolean", help: "print only errors and warnings" },
-} as const satisfies Readonly<Record<string, Option>>;
+  }),
+  user: text(
+    "--user NAME",
+    "the person who holds the slot; host and process are added to the name",
+    { defaultDescription: "the name of --login, or of the user at this machine" },
+  ),
+  exactUser: flag(
+    "--exact-user",
+    "add nothing to the name: all commands with the same name share one slot",
+  ),
+  licenseId: text("--license-id ID", "take the slot of this license", {
+    parse: matchingNumber(
+      /^\d{1,16}$/,
+      "must be the id of a license",
+      "berth status shows the ids",
+    ),
+  }),
+  onLoss: text(
+    "--on-loss ACTION",
+    "if the slot is lost: warn; stop the command (SIGTERM, SIGKILL after 10 s); or kill it",
+    { defaultValue: "warn", parse: oneOf("warn", "stop", "kill") },
+  ),
+  login: text("--login NAME", 'log in with this name, for a server with client_auth = "login"'),
+  passwordFile: path("--password-file FILE", "a file with the password of --login"),
+  allowPlainPassword: flag(
+    "--allow-plain-password",
+    "send the password of --login to another machine without TLS, where others can read it",
+  ),
+  caFile: path(
+    "--ca-file FILE",
+    "the CA certificate of the server (PEM); no other one is trusted then",
+  ),
+  certFile: path(
+    "--cert-file FILE",
+    'a client certificate and its key (PEM), for a server with client_auth = "mtls"',
+  ),
+  quiet: flag("--quiet", "print only errors and warnings"),
+};

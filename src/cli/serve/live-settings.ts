@@ -2,7 +2,13 @@ import { err, type Result } from "../../domain/result.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { refuseEditedSettings, type EditedValues } from "../../operations/setting-changes.ts";
 import type { SetOption } from "../frame/define-command.ts";
-import { parseValue, settingsKey, type InvalidValue, type Option } from "../frame/options.ts";
+import {
+  defaultOf,
+  parseValue,
+  settingsKey,
+  type InvalidValue,
+  type Option,
+} from "../frame/options.ts";
 import { settings as settingTable, type ServeSettings } from "./settings.ts";
 
 /** The source of a value that an administrator set while a server ran. */
@@ -67,11 +73,11 @@ export class LiveSettings {
   describe(option: Option): LiveSetting {
     const set = this.#setOptions.get(option.name);
     if (set !== undefined && set.from !== DEFAULT_SOURCE) {
-      const defaultValue = defaultOf(option, this.#environment);
+      const defaultValue = defaultSetting(option, this.#environment);
       return { option, value: set.value, source: set.from, defaultValue };
     }
     // A command may have another default than the table, as a demo has.
-    const defaultValue = set?.value ?? defaultOf(option, this.#environment);
+    const defaultValue = set?.value ?? defaultSetting(option, this.#environment);
     const edited = option.isEditable === true ? this.#edited[settingsKey(option)] : undefined;
     return edited === undefined
       ? { option, value: defaultValue, source: DEFAULT_SOURCE, defaultValue }
@@ -130,8 +136,6 @@ export function parseEdited(
   return parseValue(option, value);
 }
 
-function defaultOf(option: Option, environment: Environment): SetOption["value"] | null {
-  const text = option.defaultValue?.(environment);
-  if (text !== undefined) return text;
-  return option.type === "list" ? [] : option.type === "boolean" ? false : null;
-}
+const defaultSetting = (option: Option, environment: Environment): SetOption["value"] | null =>
+  defaultOf(option, environment) ??
+  (option.type === "list" ? [] : option.type === "boolean" ? false : null);

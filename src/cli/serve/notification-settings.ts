@@ -2,8 +2,8 @@ import { err, ok, type Result } from "../../domain/result.ts";
 import { DEFAULT_EVENTS, EVENT_NAMES } from "../../operations/notifications/event-choice.ts";
 import { LOCAL_SYSLOG, type SyslogTarget } from "../../platform/system/syslog.ts";
 import { findNearest } from "../../domain/text/nearest.ts";
-import { Misuse, type InvalidValue, type Option } from "../frame/options.ts";
-import { matchingNumber } from "../frame/option-parsers.ts";
+import { list, Misuse, text, type InvalidValue } from "../frame/options.ts";
+import { wholeNumber } from "../frame/option-parsers.ts";
 import { parseListenAddress } from "./listen-address.ts";
 
 const parseSyslogTarget = (text: string): Result<SyslogTarget, InvalidValue> => {
@@ -39,49 +39,39 @@ const parseArgument = (text: string): Result<string, InvalidValue> =>
  * would run any program, and the others would silence a warning.
  */
 export const notificationSettings = {
-  onEvent: {
-    name: "on-event",
-    type: "list",
-    placeholder: "PROGRAM",
-    help: "a program to run when something happens, with its arguments: an absolute path, no shell",
-    isSetting: true,
-    canContainCommas: true,
-    fixedReason: "it runs a program on the server's machine",
-    parse: parseArgument,
-  },
-  eventSyslog: {
-    name: "event-syslog",
-    type: "string",
-    placeholder: "TARGET",
-    help: "where to send a syslog line when something happens: local, a socket, or HOST:PORT for UDP",
-    isSetting: true,
-    fixedReason: "notifications must not be redirected from the page",
-    parse: parseSyslogTarget,
-  },
-  events: {
-    name: "events",
-    type: "list",
-    placeholder: "EVENT",
-    help: "what on-event and event-syslog report: default, error, warning, note, or codes of findings",
-    isSetting: true,
-    fixedReason: "notifications must not be silenced from the page",
-    defaultValue: () => DEFAULT_EVENTS,
-    parse: parseEventName,
-  },
-  poolFullMinutes: {
-    name: "pool-full-minutes",
-    type: "string",
-    placeholder: "N",
-    help: "after so many minutes without a free slot, the event pool_full is reported",
-    isSetting: true,
-    fixedReason: "notifications must not be silenced from the page",
-    defaultValue: () => "15",
-    parse: matchingNumber(/^[1-9]\d{0,3}$/, {
-      problem: "must be a number of minutes from 1 to 9999",
-      hint: "for example 15",
-    }),
-  },
-} as const satisfies Readonly<Record<string, Option>>;
+  onEvent: list(
+    "--on-event PROGRAM",
+    "a program to run when something happens, with its arguments: an absolute path, no shell",
+    {
+      canContainCommas: true,
+      fixedReason: "it runs a program on the server's machine",
+      parse: parseArgument,
+    },
+  ),
+  eventSyslog: text(
+    "--event-syslog TARGET",
+    "where to send a syslog line when something happens: local, a socket, or HOST:PORT for UDP",
+    { fixedReason: "notifications must not be redirected from the page", parse: parseSyslogTarget },
+  ),
+  events: list(
+    "--events EVENT",
+    "what on-event and event-syslog report: default, error, warning, note, or codes of findings",
+    {
+      fixedReason: "notifications must not be silenced from the page",
+      defaultValue: DEFAULT_EVENTS,
+      parse: parseEventName,
+    },
+  ),
+  poolFullMinutes: text(
+    "--pool-full-minutes N",
+    "after so many minutes without a free slot, the event pool_full is reported",
+    {
+      fixedReason: "notifications must not be silenced from the page",
+      defaultValue: "15",
+      parse: wholeNumber(1, 9999, "a number of minutes", "for example 15"),
+    },
+  ),
+};
 
 /** A relative path would depend on the working folder, and a name on PATH. */
 export function refuseRelativeProgram(onEvent: readonly string[]): void {

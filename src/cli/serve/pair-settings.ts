@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { parseLogUrl, type LogUrl } from "../../operations/pair/open-log.ts";
-import type { InvalidValue, Option } from "../frame/options.ts";
-import { matchingNumber } from "../frame/option-parsers.ts";
+import { path, text, type InvalidValue } from "../frame/options.ts";
+import { wholeNumber } from "../frame/option-parsers.ts";
 
 const parseLog = (text: string): Result<LogUrl, InvalidValue> => {
   const url = parseLogUrl(text);
@@ -36,55 +36,34 @@ const WRONG_LOG = "with another log, both hosts of a pair would answer";
 
 /** The settings of a host of a pair. */
 export const pairSettings = {
-  pairLog: {
-    name: "pair-log",
-    type: "string",
-    placeholder: "URL",
-    help: "the PostgreSQL database that this host shares with the other one of a pair",
-    isSetting: true,
-    fixedReason: WRONG_LOG,
-    parse: parseLog,
-  },
-  pairLogPasswordFile: {
-    name: "pair-log-password-file",
-    type: "string",
-    placeholder: "FILE",
-    help: "a file with the password of that database",
-    isSetting: true,
-    fixedReason: WRONG_LOG,
-    isPath: true,
-  },
-  pairHost: {
-    name: "pair-host",
-    type: "string",
-    placeholder: "NAME",
-    help: "the name of this host in the pair",
-    isSetting: true,
+  pairLog: text(
+    "--pair-log URL",
+    "the PostgreSQL database that this host shares with the other one of a pair",
+    { fixedReason: WRONG_LOG, parse: parseLog },
+  ),
+  pairLogPasswordFile: path(
+    "--pair-log-password-file FILE",
+    "a file with the password of that database",
+    { fixedReason: WRONG_LOG },
+  ),
+  pairHost: text("--pair-host NAME", "the name of this host in the pair", {
     fixedReason: "the pair knows this host by its name",
     defaultValue: defaultHostName,
     parse: parseHostName,
     defaultDescription: "the machine's host name",
-  },
-  pairUrl: {
-    name: "pair-url",
-    type: "string",
-    placeholder: "URL",
-    help: "where clients reach this host; the other one names it in its refusals",
-    isSetting: true,
-    fixedReason: "clients would be sent to another server",
-    parse: parseClientUrl,
-  },
-  pairTakeoverSeconds: {
-    name: "pair-takeover-seconds",
-    type: "string",
-    placeholder: "N",
-    help: "after how many seconds without a sign of the leader the other host leads",
-    isSetting: true,
-    fixedReason: "both hosts must have the same value",
-    defaultValue: () => "10",
-    parse: matchingNumber(/^(?:[1-9]|[1-5]\d|60)$/, {
-      problem: "must be a number of seconds from 1 to 60",
-      hint: "for example 10",
-    }),
-  },
-} as const satisfies Readonly<Record<string, Option>>;
+  }),
+  pairUrl: text(
+    "--pair-url URL",
+    "where clients reach this host; the other one names it in its refusals",
+    { fixedReason: "clients would be sent to another server", parse: parseClientUrl },
+  ),
+  pairTakeoverSeconds: text(
+    "--pair-takeover-seconds N",
+    "after how many seconds without a sign of the leader the other host leads",
+    {
+      fixedReason: "both hosts must have the same value",
+      defaultValue: "10",
+      parse: wholeNumber(1, 60, "a number of seconds", "for example 10"),
+    },
+  ),
+};

@@ -33,11 +33,6 @@ export function defaultSiteName(): string {
   return parseSiteName(name).ok ? name : "berth";
 }
 
-export const parseWarningDays = (text: string): Result<number, InvalidValue> =>
-  /^[1-9]\d{0,2}$/.test(text) && Number(text) <= 365
-    ? ok(Number(text))
-    : err({ problem: "must be a number of days from 1 to 365", hint: "for example 30" });
-
 /** Null: no limit. */
 export const parseSlotLimit = (text: string): Result<number | null, InvalidValue> =>
   /^(?:0|[1-9]\d{0,8})$/.test(text)

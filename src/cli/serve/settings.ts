@@ -2,9 +2,15 @@ import { DEFAULT_WARNING_DAYS } from "../../domain/licenses/end-date.ts";
 import { limits } from "../../domain/model/limits.ts";
 import { DEFAULT_USAGE_MONTHS } from "../../operations/usage/usage-files.ts";
 import { defaultDataFolder } from "../../platform/environment.ts";
-import type { Option } from "../frame/options.ts";
+import { flag, list, path, text } from "../frame/options.ts";
 import type { Values } from "../frame/define-command.ts";
-import { folderPath, listenAddress, matchingNumber, oneOf } from "../frame/option-parsers.ts";
+import {
+  folderPath,
+  listenAddress,
+  matchingNumber,
+  oneOf,
+  wholeNumber,
+} from "../frame/option-parsers.ts";
 import { pairSettings } from "./pair-settings.ts";
 import { notificationSettings } from "./notification-settings.ts";
 import {
@@ -14,270 +20,183 @@ import {
   parseSchedule,
   parseSiteName,
   parseSlotLimit,
-  parseWarningDays,
 } from "./setting-parsers.ts";
 
 /** The settings of a server, in the order in which its help shows them. */
 export const settings = {
-  data: {
-    name: "data",
-    type: "string",
-    placeholder: "DIR",
-    help: "the data folder",
-    isSetting: true,
+  data: path("--data DIR", "the data folder", {
     fixedReason: "the server has this folder open",
-    isPath: true,
     defaultValue: defaultDataFolder,
     parse: folderPath,
     defaultDescription: "data beside the executable, or the service's /var/lib/berth",
-  },
-  siteName: {
-    name: "site-name",
-    type: "string",
-    placeholder: "NAME",
-    help: "the name of this server in the page, in exports and in berth status",
-    isSetting: true,
-    isEditable: true,
-    defaultValue: defaultSiteName,
-    parse: parseSiteName,
-    defaultDescription: "the machine's host name",
-  },
-  listen: {
-    name: "listen",
-    type: "string",
-    placeholder: "HOST:PORT",
-    help: "address and port to listen on",
-    isSetting: true,
+  }),
+  siteName: text(
+    "--site-name NAME",
+    "the name of this server in the page, in exports and in berth status",
+    {
+      isEditable: true,
+      defaultValue: defaultSiteName,
+      parse: parseSiteName,
+      defaultDescription: "the machine's host name",
+    },
+  ),
+  listen: text("--listen HOST:PORT", "address and port to listen on", {
     fixedReason: "a wrong address would cut off the page",
-    defaultValue: () => "0.0.0.0:8080",
+    defaultValue: "0.0.0.0:8080",
     parse: listenAddress,
-  },
-  listenTls: {
-    name: "listen-tls",
-    type: "string",
-    placeholder: "HOST:PORT",
-    help: "address and port to listen on with TLS, in addition to plain HTTP",
-    isSetting: true,
-    fixedReason: "a wrong address would cut off the page",
-    parse: listenAddress,
-  },
-  metricsListen: {
-    name: "metrics-listen",
-    type: "string",
-    placeholder: "HOST:PORT",
-    help: "address and port that serve /metrics without a token, and nothing else",
-    isSetting: true,
-    fixedReason: "a wrong address would show the metrics to others",
-    parse: listenAddress,
-  },
-  tlsCert: {
-    name: "tls-cert",
-    type: "string",
-    placeholder: "FILE",
-    help: "the TLS certificate (PEM); default: the one created by berth tls init",
-    isSetting: true,
-    fixedReason: "a wrong certificate would cut off the page",
-    isPath: true,
-  },
-  tlsKey: {
-    name: "tls-key",
-    type: "string",
-    placeholder: "FILE",
-    help: "the private key of the TLS certificate (PEM)",
-    isSetting: true,
+  }),
+  listenTls: text(
+    "--listen-tls HOST:PORT",
+    "address and port to listen on with TLS, in addition to plain HTTP",
+    { fixedReason: "a wrong address would cut off the page", parse: listenAddress },
+  ),
+  metricsListen: text(
+    "--metrics-listen HOST:PORT",
+    "address and port that serve /metrics without a token, and nothing else",
+    { fixedReason: "a wrong address would show the metrics to others", parse: listenAddress },
+  ),
+  tlsCert: path(
+    "--tls-cert FILE",
+    "the TLS certificate (PEM); default: the one created by berth tls init",
+    { fixedReason: "a wrong certificate would cut off the page" },
+  ),
+  tlsKey: path("--tls-key FILE", "the private key of the TLS certificate (PEM)", {
     fixedReason: "a wrong key would cut off the page",
-    isPath: true,
-  },
-  clientCa: {
-    name: "client-ca",
-    type: "string",
-    placeholder: "FILE",
-    help: "require client certificates signed by this CA (PEM)",
-    isSetting: true,
+  }),
+  clientCa: path("--client-ca FILE", "require client certificates signed by this CA (PEM)", {
     fixedReason: "a wrong CA would cut off every application",
-    isPath: true,
-  },
-  clientNetworks: {
-    name: "client-networks",
-    type: "list",
-    placeholder: "CIDR",
-    help: "networks from which clients can connect; default: private networks and this machine's subnets",
-    isSetting: true,
-    isEditable: true,
-    isNeverEmpty: true,
-    parse: parseNetworkText,
-  },
-  adminNetworks: {
-    name: "admin-networks",
-    type: "list",
-    placeholder: "CIDR",
-    help: "networks from which administrators can connect; default: the client networks",
-    isSetting: true,
-    fixedReason: "a wrong network would lock all administrators out",
-    isNeverEmpty: true,
-    parse: parseNetworkText,
-  },
-  clientAuth: {
-    name: "client-auth",
-    type: "string",
-    placeholder: "MODE",
-    help: "how applications authenticate: open, login or mtls",
-    isSetting: true,
+  }),
+  clientNetworks: list(
+    "--client-networks CIDR",
+    "networks from which clients can connect; default: private networks and this machine's subnets",
+    { isEditable: true, isNeverEmpty: true, parse: parseNetworkText },
+  ),
+  adminNetworks: list(
+    "--admin-networks CIDR",
+    "networks from which administrators can connect; default: the client networks",
+    {
+      fixedReason: "a wrong network would lock all administrators out",
+      isNeverEmpty: true,
+      parse: parseNetworkText,
+    },
+  ),
+  clientAuth: text("--client-auth MODE", "how applications authenticate: open, login or mtls", {
     fixedReason: "applications must be set up for it first",
-    defaultValue: () => "open",
+    defaultValue: "open",
     parse: oneOf("open", "login", "mtls"),
-  },
-  allowPlainCredentials: {
-    name: "allow-plain-credentials",
-    type: "boolean",
-    help: "accept tokens and passwords from other machines over plain HTTP too",
-    isSetting: true,
-    fixedReason: "it exposes tokens and passwords on the network",
-  },
-  names: {
-    name: "names",
-    type: "list",
-    placeholder: "NAME",
-    help: "additional host names of this server, as browsers and administrators use them",
-    isSetting: true,
-    fixedReason: "a wrong name would let other web sites reach the page",
-  },
-  maxSlotsPerUser: {
-    name: "max-slots-per-user",
-    type: "string",
-    placeholder: "N",
-    help: "maximum number of slots per user over all licenses; 0: no limit",
-    isSetting: true,
-    isEditable: true,
-    defaultValue: () => "0",
-    parse: parseSlotLimit,
-  },
-  maxSlotsPerPeer: {
-    name: "max-slots-per-peer",
-    type: "string",
-    placeholder: "N",
-    help: "maximum number of slots per address; 0: no limit",
-    isSetting: true,
-    isEditable: true,
-    defaultValue: () => "0",
-    parse: parseSlotLimit,
-  },
-  maxPlacesPerCaller: {
-    name: "max-places-per-caller",
-    type: "string",
-    placeholder: "N",
-    help: "maximum number of places in queues per address, and per person",
-    isSetting: true,
-    isEditable: true,
-    defaultValue: () => String(limits.placesPerCaller),
-    parse: matchingNumber(/^[1-9]\d{0,5}$/, {
-      problem: "must be a number of places from 1 to 999999",
-      hint: "for example 100",
-    }),
-  },
-  auditBudget: {
-    name: "audit-budget",
-    type: "string",
-    placeholder: "MIB",
-    help: "maximum MiB per hour that one address can add to the audit log; 0: no limit",
-    isSetting: true,
-    isEditable: true,
-    defaultValue: () => "64",
-    parse: matchingNumber(/^(?:0|[1-9]\d{0,6})$/, {
-      problem: "must be a number of MiB",
-      hint: "for example 64, or 0 for no limit",
-    }),
-  },
-  expiryWarningDays: {
-    name: "expiry-warning-days",
-    type: "string",
-    placeholder: "DAYS",
-    help: "how many days before its end a license, certificate or token is reported",
-    isSetting: true,
-    isEditable: true,
-    defaultValue: () => String(DEFAULT_WARNING_DAYS),
-    parse: parseWarningDays,
-  },
-  log: {
-    name: "log",
-    type: "string",
-    placeholder: "MODE",
-    help: "what to log: default (admin actions, logins, refused, failed and slow requests) or requests (all)",
-    isSetting: true,
-    fixedReason: "it is for those who read the log on the machine",
-    defaultValue: () => "default",
-    parse: oneOf("default", "requests"),
-  },
-  identity: {
-    name: "identity",
-    type: "string",
-    placeholder: "NAME",
-    help: "a name to bind licenses to if no hardware can be identified, as in a container; a weak binding",
-    isSetting: true,
-    fixedReason: "licenses are bound to it",
-  },
-  auditKeepMonths: {
-    name: "audit-keep-months",
-    type: "string",
-    placeholder: "N",
-    help: "months of the audit log to keep besides the current one; 0: keep all",
-    isSetting: true,
-    isEditable: true,
-    defaultValue: () => "0",
-    parse: matchingNumber(/^\d{1,4}$/, {
-      problem: "must be a number of months",
-      hint: "for example 120, or 0 to keep everything",
-    }),
-  },
-  usageMonths: {
-    name: "usage-months",
-    type: "string",
-    placeholder: "N",
-    help: "months of usage over time to keep besides the current one",
-    isSetting: true,
-    isEditable: true,
-    defaultValue: () => String(DEFAULT_USAGE_MONTHS),
-    parse: matchingNumber(/^[1-9]\d{0,2}$/, {
-      problem: "must be a number of months from 1 to 999",
-      hint: "for example 18",
-    }),
-  },
-  backupSchedule: {
-    name: "backup-schedule",
-    type: "string",
-    placeholder: "WHEN",
-    help: "when to make backups: off, hourly, daily HH:MM or weekly DAY HH:MM, in the server's time zone",
-    isSetting: true,
-    isEditable: true,
-    defaultValue: () => "daily 02:30",
-    parse: parseSchedule,
-  },
-  backupKeep: {
-    name: "backup-keep",
-    type: "string",
-    placeholder: "N",
-    help: "number of scheduled backups to keep; older ones are deleted",
-    isSetting: true,
-    isEditable: true,
-    defaultValue: () => "7",
-    parse: matchingNumber(/^[1-9]\d{0,3}$/, {
-      problem: "must be a number of backups from 1 to 9999",
-      hint: "for example 7",
-    }),
-  },
-  backupDir: {
-    name: "backup-dir",
-    type: "string",
-    placeholder: "DIR",
-    help: "the folder for scheduled backups; default: backups in the data folder",
-    isSetting: true,
-    fixedReason: "a service can write only to folders that its unit names",
-    isPath: true,
-    parse: parseBackupDir,
-  },
+  }),
+  allowPlainCredentials: flag(
+    "--allow-plain-credentials",
+    "accept tokens and passwords from other machines over plain HTTP too",
+    { fixedReason: "it exposes tokens and passwords on the network" },
+  ),
+  names: list(
+    "--names NAME",
+    "additional host names of this server, as browsers and administrators use them",
+    { fixedReason: "a wrong name would let other web sites reach the page" },
+  ),
+  maxSlotsPerUser: text(
+    "--max-slots-per-user N",
+    "maximum number of slots per user over all licenses; 0: no limit",
+    { isEditable: true, defaultValue: "0", parse: parseSlotLimit },
+  ),
+  maxSlotsPerPeer: text(
+    "--max-slots-per-peer N",
+    "maximum number of slots per address; 0: no limit",
+    { isEditable: true, defaultValue: "0", parse: parseSlotLimit },
+  ),
+  maxPlacesPerCaller: text(
+    "--max-places-per-caller N",
+    "maximum number of places in queues per address, and per person",
+    {
+      isEditable: true,
+      defaultValue: String(limits.placesPerCaller),
+      parse: wholeNumber(1, 999_999, "a number of places", "for example 100"),
+    },
+  ),
+  auditBudget: text(
+    "--audit-budget MIB",
+    "maximum MiB per hour that one address can add to the audit log; 0: no limit",
+    {
+      isEditable: true,
+      defaultValue: "64",
+      parse: matchingNumber(
+        /^(?:0|[1-9]\d{0,6})$/,
+        "must be a number of MiB",
+        "for example 64, or 0 for no limit",
+      ),
+    },
+  ),
+  expiryWarningDays: text(
+    "--expiry-warning-days DAYS",
+    "how many days before its end a license, certificate or token is reported",
+    {
+      isEditable: true,
+      defaultValue: String(DEFAULT_WARNING_DAYS),
+      parse: wholeNumber(1, 365, "a number of days", "for example 30"),
+    },
+  ),
+  log: text(
+    "--log MODE",
+    "what to log: default (admin actions, logins, refused, failed and slow requests) or requests (all)",
+    {
+      fixedReason: "it is for those who read the log on the machine",
+      defaultValue: "default",
+      parse: oneOf("default", "requests"),
+    },
+  ),
+  identity: text(
+    "--identity NAME",
+    "a name to bind licenses to if no hardware can be identified, as in a container; a weak binding",
+    { fixedReason: "licenses are bound to it" },
+  ),
+  auditKeepMonths: text(
+    "--audit-keep-months N",
+    "months of the audit log to keep besides the current one; 0: keep all",
+    {
+      isEditable: true,
+      defaultValue: "0",
+      parse: matchingNumber(
+        /^\d{1,4}$/,
+        "must be a number of months",
+        "for example 120, or 0 to keep everything",
+      ),
+    },
+  ),
+  usageMonths: text(
+    "--usage-months N",
+    "months of usage over time to keep besides the current one",
+    {
+      isEditable: true,
+      defaultValue: String(DEFAULT_USAGE_MONTHS),
+      parse: wholeNumber(1, 999, "a number of months", "for example 18"),
+    },
+  ),
+  backupSchedule: text(
+    "--backup-schedule WHEN",
+    "when to make backups: off, hourly, daily HH:MM or weekly DAY HH:MM, in the server's time zone",
+    { isEditable: true, defaultValue: "daily 02:30", parse: parseSchedule },
+  ),
+  backupKeep: text(
+    "--backup-keep N",
+    "number of scheduled backups to keep; older ones are deleted",
+    {
+      isEditable: true,
+      defaultValue: "7",
+      parse: wholeNumber(1, 9999, "a number of backups", "for example 7"),
+    },
+  ),
+  backupDir: path(
+    "--backup-dir DIR",
+    "the folder for scheduled backups; default: backups in the data folder",
+    {
+      fixedReason: "a service can write only to folders that its unit names",
+      parse: parseBackupDir,
+    },
+  ),
   ...pairSettings,
   ...notificationSettings,
-} as const satisfies Readonly<Record<string, Option>>;
+};
 
 /** The settings of a server, parsed. */
 export type ServeSettings = Values<typeof settings>;

@@ -101,11 +101,11 @@ function readSwitch(
   throw new Misuse(`--${yes.name} and --${no.name} cannot be combined`, "omit one of them");
 }
 
-function parseTermValue({ name, valueType, canBeUnset }: TermOption, text: string): unknown {
+function parseTermValue({ name, isNumber, canBeUnset }: TermOption, text: string): unknown {
   if (canBeUnset && isUnset(text)) return null;
   if (name === "consumptions" && text === "unlimited") return null;
   if (name === "borrow-hours" && text === "0") return null;
-  return valueType === "number" ? numberOrText(text) : text;
+  return isNumber ? numberOrText(text) : text;
 }
 
 /** The flag that set a field. */

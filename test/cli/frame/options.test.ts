@@ -13,14 +13,14 @@ const listen: Option = {
   name: "listen",
   type: "string",
   help: "address to listen on",
-  isSetting: true,
+  isEditable: true,
   defaultValue: () => "default",
 };
 const networks: Option = {
   name: "client-networks",
   type: "list",
   help: "networks of clients",
-  isSetting: true,
+  isEditable: true,
 };
 const json: Option = { name: "json", type: "boolean", help: "print JSON" };
 const OPTIONS = [listen, networks, json];

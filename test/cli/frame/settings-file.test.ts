@@ -9,7 +9,7 @@ const listen: Option = {
   type: "string",
   help: "where",
   placeholder: "HOST:PORT",
-  isSetting: true,
+  isEditable: true,
   parse: (text) =>
     text === "wrong" ? err({ problem: "must be right", hint: "for example a" }) : ok(text),
 };
@@ -18,7 +18,7 @@ const networks: Option = {
   type: "list",
   help: "who",
   placeholder: "CIDR",
-  isSetting: true,
+  isEditable: true,
 };
 const json: Option = { name: "json", type: "boolean", help: "print JSON" };
 

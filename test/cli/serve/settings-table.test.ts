@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { settingsKey, type Option } from "../../../src/cli/frame/options.ts";
+import { defaultOf, settingsKey, type Option } from "../../../src/cli/frame/options.ts";
 import { settings } from "../../../src/cli/serve/settings.ts";
 
 const GUIDE = join(import.meta.dir, "..", "..", "..", "src", "cli", "README.md");
@@ -47,7 +47,7 @@ test("the guide has the default of each setting", () => {
   for (const option of options.filter((candidate) => !FROM_MACHINE.has(settingsKey(candidate)))) {
     const name = settingsKey(option);
     const text = readRows().find((row) => row.name === name)?.defaultText ?? "";
-    const value = option.defaultValue?.({});
+    const value = defaultOf(option, {});
     if (value === undefined) expect([name, /\d/.test(text)]).toEqual([name, false]);
     else expect([name, text.replaceAll("`", "").split(": ")[0]]).toEqual([name, value]);
   }

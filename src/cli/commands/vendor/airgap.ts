@@ -1,5 +1,5 @@
 import { wallClock } from "../../../platform/clock.ts";
-import { Misuse } from "../../frame/options.ts";
+import { Misuse, text } from "../../frame/options.ts";
 import {
   confirmActivation,
   generateInitializationCode,
@@ -84,12 +84,7 @@ export const confirmCommand = defineCommand({
     licenseKey: { ...option.licenseKey, isRequired: true },
     activationCode: { ...option.activationCode, isRequired: true },
     initializationCode: option.initializationCode,
-    validUntil: {
-      name: "valid-until",
-      type: "string",
-      placeholder: "DAY",
-      help: "the last valid day (in UTC); default: the policy's end",
-    },
+    validUntil: text("--valid-until DAY", "the last valid day (in UTC); default: the policy's end"),
     serial: option.serial,
     allowWeakBinding: option.allowWeakBinding,
     qr: option.qr,

@@ -2,7 +2,7 @@ import { csvRecord } from "../../../domain/text/csv.ts";
 import { err, ok, type Result } from "../../../domain/result.ts";
 import { later } from "../../../domain/time.ts";
 import { wallClock } from "../../../platform/clock.ts";
-import { Misuse, type InvalidValue } from "../../frame/options.ts";
+import { flag, Misuse, text, type InvalidValue } from "../../frame/options.ts";
 import {
   filterLicenses,
   LICENSE_STATES,
@@ -18,7 +18,7 @@ import { parseDuration } from "../../frame/times.ts";
 import { option } from "../../frame/flags.ts";
 import { oneOf } from "../../frame/option-parsers.ts";
 import { formatCount, formatTable, type Text } from "../../frame/terminal.ts";
-import { applianceFilter, csvOption, filter, textFilter } from "../../vendor/list-filters.ts";
+import { applianceFilter, csvOption, textFilter } from "../../vendor/list-filters.ts";
 import { openDeskRecords } from "../../vendor/open-desk.ts";
 
 /** Milliseconds. Elsewhere `m` means minutes, but for the end of a license probably months. */
@@ -39,33 +39,24 @@ export const listCommand = defineCommand({
   summary: "list the licenses that this desk issued and their states; needs no passphrase",
   options: {
     dir: option.deskFolder,
-    product: textFilter("product", "CODE", "only licenses of this product"),
-    customer: textFilter("customer", "TEXT", "only customers whose name contains this text"),
+    product: textFilter("--product CODE", "only licenses of this product"),
+    customer: textFilter("--customer TEXT", "only customers whose name contains this text"),
     appliance: applianceFilter("only licenses for this appliance"),
-    licenseKey: textFilter("license-key", "KEY", "only licenses with this license key"),
-    state: filter(
-      "state",
-      "STATE",
-      `only licenses in this state: ${LICENSE_STATES.join(", ")}`,
+    licenseKey: textFilter("--license-key KEY", "only licenses with this license key"),
+    state: text("--state STATE", `only licenses in this state: ${LICENSE_STATES.join(", ")}`, {
       // `not-yet-started` needs no quotes in a shell.
-      (text) => oneOf(...LICENSE_STATES)(text.replaceAll("-", " ")),
-    ),
-    endingWithin: filter(
-      "ending-within",
-      "DURATION",
+      parse: (name) => oneOf(...LICENSE_STATES)(name.replaceAll("-", " ")),
+    }),
+    endingWithin: text(
+      "--ending-within DURATION",
       "only licenses that expire within this time, for example 60d, 8w or 48h",
-      parseEnding,
+      { parse: parseEnding },
     ),
-    all: {
-      name: "all",
-      type: "boolean",
-      help: "show every serial, including those replaced by a newer one",
-    },
-    toReissue: {
-      name: "to-reissue",
-      type: "boolean",
-      help: "only licenses in use that were signed with a key that is now retired",
-    },
+    all: flag("--all", "show every serial, including those replaced by a newer one"),
+    toReissue: flag(
+      "--to-reissue",
+      "only licenses in use that were signed with a key that is now retired",
+    ),
     csv: csvOption,
     json: option.json,
   },

@@ -6,7 +6,7 @@ import { MAX_KEYS_IN_0_1_0 } from "../../../license/trust.ts";
 import { isDateOnly, parseStartTime } from "../../../license/term-times.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { realDisk } from "../../../platform/files/disk.ts";
-import { Misuse, type InvalidValue } from "../../frame/options.ts";
+import { flag, Misuse, text, type InvalidValue } from "../../frame/options.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";
 import { findEarlierKeyIds, isKeyEncrypted } from "../../../desk/key-file.ts";
 import { findLicensesToReissue, type ListedLicense } from "../../../desk/license-list.ts";
@@ -29,18 +29,15 @@ export const successorCommand = defineCommand({
   options: {
     ...deskOptions,
     noPassphrase: option.noPassphrase,
-    retireOld: {
-      name: "retire-old",
-      type: "boolean",
-      help: "retire all earlier keys: sites that have the new document reject new documents signed with them",
-    },
-    retireFrom: {
-      name: "retire-from",
-      type: "string",
-      placeholder: "DAY",
-      help: "retire them at the start of this day (UTC, by the site's clock); default: immediately",
-      parse: parseRetireFrom,
-    },
+    retireOld: flag(
+      "--retire-old",
+      "retire all earlier keys: sites that have the new document reject new documents signed with them",
+    ),
+    retireFrom: text(
+      "--retire-from DAY",
+      "retire them at the start of this day (UTC, by the site's clock); default: immediately",
+      { parse: parseRetireFrom },
+    ),
     json: option.json,
   },
   examples: [

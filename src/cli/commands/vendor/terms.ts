@@ -1,16 +1,13 @@
 import { termsFileSchema } from "../../../license/terms-file.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { EXAMPLE_TERMS } from "../../vendor/terms-file.ts";
+import { flag } from "../../frame/options.ts";
 
 export const termsCommand = defineCommand({
   name: "vendor terms",
   summary: "print an example file for --terms, or its JSON schema",
   options: {
-    schema: {
-      name: "schema",
-      type: "boolean",
-      help: "print the JSON schema with every field and its values",
-    },
+    schema: flag("--schema", "print the JSON schema with every field and its values"),
   },
   examples: [
     "berth vendor terms > terms.json",

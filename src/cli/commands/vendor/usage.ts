@@ -12,8 +12,8 @@ export const usageCommand = defineCommand({
   summary: "show what was used, from the statements that sites sent; needs no passphrase",
   options: {
     dir: option.deskFolder,
-    product: textFilter("product", "CODE", "only this product"),
-    customer: textFilter("customer", "TEXT", "only customers whose name contains this text"),
+    product: textFilter("--product CODE", "only this product"),
+    customer: textFilter("--customer TEXT", "only customers whose name contains this text"),
     appliance: applianceFilter("only this appliance"),
     csv: csvOption,
     json: option.json,
