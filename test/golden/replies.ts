@@ -4,7 +4,7 @@ import { signAcknowledgement } from "../../src/license/acknowledgement.ts";
 import { keyIdOf, generateKey } from "../../src/license/keys.ts";
 import { decodeTimeCode, signTimeDocument } from "../../src/license/time-document.ts";
 import { formatPairRequest } from "../../src/license/pair-request.ts";
-import { generateExchangeKey } from "../../src/operations/pair/admission-crypto.ts";
+import { generateExchangeKey } from "../../src/license/pair-admission.ts";
 import { version } from "../../src/platform/embedded/version.ts";
 import {
   Appliance,
@@ -129,7 +129,7 @@ async function collectPairReplies({ services, clock }: Appliance): Promise<Reply
     host: "beta",
     version,
     made_at: 1,
-    public_key: generateExchangeKey().x,
+    public_key: (await generateExchangeKey()).x,
     hardware: machine("beta"),
   });
   await recorder.post(`${ADMIN}/pair/admit`, { request });

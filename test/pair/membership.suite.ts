@@ -16,6 +16,7 @@ import {
   waitForLeader,
   type Host,
 } from "./hosts-of-pair.ts";
+import { changeJweHeader } from "../support/jwe-header.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { PostgresCluster } from "./postgres-cluster.ts";
 
@@ -133,7 +134,7 @@ describe("berth pair join", () => {
       bytes.with(bytes.length - 40, (bytes.at(-40) ?? 0) ^ 1),
       bytes.subarray(0, -1),
       bytes.subarray(0, bytes.indexOf(10) + 1),
-      Buffer.from(bytes.toString("latin1").replace('"host":"beta"', '"host":"bete"'), "latin1"),
+      Buffer.from(changeJweHeader(bytes.toString(), { host: "bete" })),
     ];
     for (const [index, change] of changes.entries()) {
       const path = newFile(`damaged-${index}`);

@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { instant } from "../../domain/time.ts";
+import type { AdmissionHeader } from "../../license/pair-admission.ts";
 import { version } from "../../platform/embedded/version.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { replaceFile, writeAll } from "../../platform/files/files.ts";
@@ -10,7 +11,7 @@ import { Downloads } from "../folder/downloads.ts";
 import { folderChecks } from "../folder/folder-checks.ts";
 import { restoreBackup } from "../folder/restore.ts";
 import type { VerifyReport } from "../folder/verify.ts";
-import { extractAdmission, readAdmissionHeader, type AdmissionHeader } from "./admission-file.ts";
+import { extractAdmission, readHeaderOfFile } from "./admission-file.ts";
 import { MAX_SKEW_MS } from "./clock-skew.ts";
 import { BACKUP_ENTRY, COPIED_FILES } from "./make-admission.ts";
 import {
@@ -39,18 +40,18 @@ export interface JoinOptions {
  */
 export async function joinPair(options: JoinOptions): Promise<VerifyReport> {
   const { disk, folder, file } = options;
-  const admission = readAdmissionHeader(disk, file);
-  if (admission === null) {
+  const header = readHeaderOfFile(disk, file);
+  if (header === null) {
     throw new PairRefused(
       `${file} is not a file of berth pair admit`,
       "berth pair admit FILE on the other host writes one, for the request of this host",
     );
   }
   const pending = readPendingRequest(disk, folder);
-  checkAdmission(options, admission.header, pending);
+  checkAdmission(options, header, pending);
   const path = new Downloads(folder).newPath();
   try {
-    const copies = extract(disk, file, pending, path);
+    const copies = await extract(disk, file, pending, path);
     const { verifyReport } = await openBackup(disk, path, folderChecks);
     await options.checkLog(verifyReport);
     await restoreBackup({
@@ -84,7 +85,7 @@ function checkAdmission(
       "a file of berth pair admit can be used once; if this host has not joined, make a new request with berth pair request",
     );
   }
-  if (header.recipient !== pending.key.x) {
+  if (header.kid !== pending.key.x) {
     throw new PairRefused(
       header.host === pending.request.host
         ? `${file} answers an earlier request of this host`
@@ -114,16 +115,16 @@ function checkAdmission(
 }
 
 /** Decrypts the backup to `path`. Returns the files beside it. */
-function extract(
+async function extract(
   disk: Disk,
   file: string,
   { key }: PendingRequest,
   path: string,
-): ReadonlyMap<string, Uint8Array> {
+): Promise<ReadonlyMap<string, Uint8Array>> {
   const copies = new Map<string, Uint8Array>();
   const backup = disk.open(path, "new");
   try {
-    extractAdmission(disk, file, key, (name) => {
+    await extractAdmission(disk, file, key, (name) => {
       if (name === BACKUP_ENTRY) return (part) => writeAll(backup, part);
       // Of a newer version, which knows more of them.
       if (!COPIED_FILES.includes(name)) return () => {};

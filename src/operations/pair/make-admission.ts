@@ -35,14 +35,14 @@ export async function makeAdmission(
       return bytes === null ? [] : [{ name, size: bytes.length, parts: [bytes] }];
     });
     const backup: AdmissionEntry = { name: BACKUP_ENTRY, size, parts: readParts(path, size) };
-    writeAdmission(
+    await writeAdmission(
       file,
       {
         host: request.host,
         version,
         made_at: now,
         appliance: manifest.appliance,
-        recipient: request.public_key,
+        kid: request.public_key,
       },
       [...copies, backup],
     );

@@ -2,6 +2,7 @@ import type { Fault } from "../../domain/model/fault.ts";
 import { findUnservedProducts } from "../../domain/licenses/unserved-products.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { AdmissionFault, HandOverFault } from "../../faults/fault-types.ts";
+import { isUsableKey } from "../../license/pair-admission.ts";
 import {
   fingerprintOfRequest,
   parsePairRequest,
@@ -14,7 +15,6 @@ import { FolderRefused } from "../../store/folder/refusal.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { Store } from "../../store/store.ts";
 import type { Identity } from "../identity.ts";
-import { isUsableKey } from "./admission-crypto.ts";
 import { MAX_SKEW_MS } from "./clock-skew.ts";
 import { readPairStatus, type PairSide, type PairStatus } from "./pair-status.ts";
 
@@ -49,7 +49,7 @@ export class PairMembership {
     const log = this.#store.peek(({ pair }) => pair?.log ?? null);
     if (this.#side.leadership === null || log === null) return err({ code: "not_a_pair" });
     const request = parsePairRequest(text);
-    if (request === null || !isUsableKey(request.public_key)) {
+    if (request === null || !(await isUsableKey(request.public_key))) {
       return err({ code: "invalid_pair_request" });
     }
     const fault = this.#findAdmissionFault(request);

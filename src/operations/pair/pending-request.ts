@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import type { HardwareComponent } from "../../license/hardware.ts";
+import { generateExchangeKey, type ExchangeKey } from "../../license/pair-admission.ts";
 import { parsePairRequest, type PairRequest } from "../../license/pair-request.ts";
 import { version } from "../../platform/embedded/version.ts";
 import type { Disk } from "../../platform/files/disk.ts";
@@ -9,7 +10,6 @@ import { replaceFile } from "../../platform/files/files.ts";
 import { isEmptyFolder } from "../../store/folder/folder.ts";
 import { FolderRefused } from "../../store/folder/refusal.ts";
 import { refuseUsedFolder } from "../folder/restore.ts";
-import { generateExchangeKey, type ExchangeKey } from "./admission-crypto.ts";
 
 /** The request of a host that has not joined yet, with its secret key. Never part of a backup. */
 const PENDING_REQUEST_FILE = "pair-request.json";
@@ -39,7 +39,7 @@ export async function makePairRequest(
   },
 ): Promise<PairRequest> {
   await refuseUsedFolder(disk, folder);
-  const { x, d } = generateExchangeKey();
+  const { x, d } = await generateExchangeKey();
   const request: PairRequest = {
     berth_pair_request: 1,
     host,

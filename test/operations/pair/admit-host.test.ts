@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { generateExchangeKey } from "../../../src/operations/pair/admission-crypto.ts";
+import { generateExchangeKey } from "../../../src/license/pair-admission.ts";
 import { formatPairRequest, type PairRequest } from "../../../src/license/pair-request.ts";
 import { version } from "../../../src/platform/embedded/version.ts";
 import { machine, openPairOfTwo } from "../../support/licensed-pair.ts";
+
+const { x: PUBLIC_KEY } = await generateExchangeKey();
 
 const makeRequest = (members: Partial<PairRequest> = {}): string =>
   formatPairRequest({
@@ -10,7 +12,7 @@ const makeRequest = (members: Partial<PairRequest> = {}): string =>
     host: "beta",
     version,
     made_at: 1,
-    public_key: generateExchangeKey().x,
+    public_key: PUBLIC_KEY,
     hardware: machine("other"),
     ...members,
   });
