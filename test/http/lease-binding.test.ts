@@ -11,7 +11,6 @@ import {
   type RequestHeaders,
   type Slot,
 } from "../support/appliance.ts";
-import { copyFixtureFolder } from "../support/old-formats.ts";
 import { justBefore, hoursLater, minutesLater } from "../support/scenario.ts";
 import { copyFolder } from "../support/temp-folder.ts";
 
@@ -183,17 +182,6 @@ describe("an Idempotency-Key of a borrow", () => {
     await expectRefusedUnchanged(site, 409, "idempotency_key_reused", () =>
       site.borrow(BORROW, { ...withKey, ...LAPTOP }),
     );
-  });
-
-  test("from a data folder of format 4 is still recognized", async () => {
-    const site = await openAppliance({ folder: copyFixtureFolder(4), licenses: {} });
-    // The fixture folder was made with exactly this call.
-    const grace = { user: "grace", product: "CAM" };
-    const key = { "idempotency-key": "trip-1" };
-    const written = site.lastSeq();
-    const until = "2026-11-17T00:13:40.841Z";
-    expect(expectOk(await site.borrow(grace, key)).borrowed_until).toBe(until);
-    expect(site.lastSeq()).toBe(written);
   });
 
   test("is refused when another device has the borrow by now", async () => {

@@ -13,7 +13,6 @@ import { openAirgapSite } from "../support/airgap-site.ts";
 import { expectOk, type Appliance } from "../support/appliance.ts";
 import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
 import { unwrap } from "../support/licensed-store.ts";
-import { copyFixtureFolder } from "../support/old-formats.ts";
 import { MONDAY } from "../support/scenario.ts";
 import type { MutableState } from "../../src/domain/evolve/mutable-state.ts";
 
@@ -187,18 +186,6 @@ describe("findProofFault for a license by code", () => {
     const hardware = license.grant.hardware.slice(0, 1);
     const reason = await findFault(state, withGrant({ hardware })(license));
     expect(reason).toBe("differs from what its vendor signed: hardware");
-  });
-
-  test("finds no fault in a license of version 1 from an older folder", async () => {
-    const state = await readState(copyFixtureFolder(4));
-    expect(await createSignatureCheck(null)(state)).toBeNull();
-    const license = [...state.licenses.values()].find(({ terms }) => terms.licenseKey === "K-1");
-    if (license === undefined) throw new Error("the folder has no such license");
-    expect(license.grant.document).not.toContain('"version"');
-    expect(await findFault(state, withTerms({ slots: 5_000 })(license))).toContain("signed: slots");
-    expect(await findFault(state, editBundle(license, { version: 2, kind: 2 }))).toContain(
-      "did not sign",
-    );
   });
 });
 

@@ -45,7 +45,6 @@ import { applyRules, group, poolRules, reserve, ruleSet } from "../support/rule-
 import { countTurns } from "../support/event-loop.ts";
 import { writeLongAuditLog } from "../support/long-audit-log.ts";
 import { writeMonths } from "../support/audit-months.ts";
-import { copyFixtureFolder } from "../support/old-formats.ts";
 import { copyFolder, tempFolder } from "../support/temp-folder.ts";
 
 type PlainEntry = Pick<AuditEntry, "seq" | "part" | "event">;
@@ -356,13 +355,6 @@ test("AuditLogReader shows an event only after it is on disk", async () => {
   const lines = readAllLines(site.folder);
   expect(lines.at(-1)?.events[0]).toMatchObject({ count: 5 });
   await adding;
-});
-
-test("AuditLogReader shows a change of contact that an older version recorded with a renewal", async () => {
-  const { store } = await openSite({ folder: copyFixtureFolder(4) });
-  const all = await readAllPages(store, 100);
-  const renewal = all.find(({ event }) => event.type === "SlotRenewed");
-  expect(renewal?.event).toMatchObject({ user: "ada", contact: { hostname: "pc-2" } });
 });
 
 describe("AuditLogReader with a damaged audit log", () => {

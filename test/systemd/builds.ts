@@ -14,11 +14,7 @@ const neverReady: SourceEdit = {
 
 const newFormat: readonly SourceEdit[] = [
   { in: "STATE_FORMAT", find: `${STATE_FORMAT}`, replace: `${STATE_FORMAT + 1}` },
-  {
-    in: "STEPS",
-    find: `{ ${STATE_FORMAT - 1}: $step, $$steps }`,
-    replace: `{ ${STATE_FORMAT}: (old) => old, ${STATE_FORMAT - 1}: $step, $$steps }`,
-  },
+  { in: "MIGRATIONS", find: "{}", replace: `{ ${STATE_FORMAT}: (old) => old }` },
 ];
 
 interface BuildOptions {

@@ -231,8 +231,7 @@ export async function openBackup(
   }
   const verifyOptions = { ...options, allowAuditDamage: manifest.audit_damage !== undefined };
   const verifyReport = await verify(archive, path, verifyOptions).catch((error: unknown) => {
-    if (error instanceof FormatRefused) throw new BackupRefused(error.message, error.hint);
-    if (!(error instanceof FolderRefused)) throw error;
+    if (error instanceof FormatRefused || !(error instanceof FolderRefused)) throw error;
     throw new BackupRefused(`${path} is damaged: ${error.message}`, "use another backup file");
   });
   const isAsListed =

@@ -16,11 +16,16 @@ import {
 import { encodeLine, genesisHead, scanSegment } from "../journal/journal.ts";
 import { loadFolder, makeLastBatchDurable, type LoadedFolder } from "./load.ts";
 import { stopOrphanCheckpoint, lockFolder, type FolderLock, type LockHolder } from "./lock.ts";
-import { FolderRefused } from "./refusal.ts";
-import { NO_RECOVERY_HINT, findRecoveryHint, type ReplayOptions } from "../journal/replay.ts";
+import { FolderRefused, FormatRefused } from "./refusal.ts";
+import {
+  NO_RECOVERY_HINT,
+  findRecoveryHint,
+  readState,
+  type ReplayOptions,
+} from "../journal/replay.ts";
 import type { SignatureCheck } from "../state/signature-check.ts";
 import { finishRestore, hasUnfinishedRestore } from "./restore-steps.ts";
-import { emptyAuditLogEnd } from "../state/snapshot.ts";
+import { emptyAuditLogEnd, STATE_FORMAT } from "../state/snapshot.ts";
 import { encodeSnapshot } from "../state/state-rows.ts";
 import { StateFile } from "../state/state-file.ts";
 import { StateFormat } from "../state/state-format.ts";
@@ -57,6 +62,7 @@ export interface FolderOptions extends ReplayOptions {
 /** Locks the folder for this process and checks whether its contents can be served. */
 export async function openFolder(options: FolderOptions): Promise<OpenedFolder> {
   const { disk, folder, kind } = options;
+  await refuseUnknownFormat(disk, folder);
   const { lock, notes } = await acquireFolder(options);
   try {
     const existing = await loadFolder(disk, folder, options.checkSignatures, options);
@@ -105,6 +111,21 @@ export async function acquireFolder({
   } catch (error) {
     lock.release();
     throw error;
+  }
+}
+
+/**
+ * A folder of another version is not touched at all: no lock, no mode, no interrupted work. Damage,
+ * which can change the number too, is reported later.
+ */
+async function refuseUnknownFormat(disk: Disk, folder: string): Promise<void> {
+  const file = new StateFile(disk, folder);
+  try {
+    if ([STATE_FORMAT, null].includes(file.writtenFormat)) return;
+    await readState(disk, folder, file);
+  } catch (error) {
+    const isDamage = error instanceof FolderRefused && !(error instanceof FormatRefused);
+    if (!isDamage && errorCode(error) !== "EISDIR") throw error;
   }
 }
 

@@ -12,7 +12,7 @@ export class FolderRefused extends Error {
   }
 }
 
-/** Nothing is damaged: a version of Berth wrote it that this one does not know, or no longer. */
+/** Nothing is damaged: it is of another version of Berth, which this one cannot read. */
 export class FormatRefused extends FolderRefused {}
 
 /** The audit log is damaged; the license state does not depend on it. */

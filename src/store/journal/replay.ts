@@ -159,7 +159,11 @@ export function applyLine(
   }
 }
 
-async function readState(disk: Disk, folder: string, file: StateFile): Promise<Snapshot | null> {
+export async function readState(
+  disk: Disk,
+  folder: string,
+  file: StateFile,
+): Promise<Snapshot | null> {
   try {
     return await file.read();
   } catch (error) {

@@ -32,7 +32,7 @@ import { GENESIS } from "../../platform/crypto/hash.ts";
  * Incremented with every change of the schema below; older formats are migrated, newer ones
  * refused.
  */
-export const STATE_FORMAT = 5;
+export const STATE_FORMAT = 6;
 
 const CounterRow = Type.Object({
   total: Type.Integer(),

@@ -220,7 +220,7 @@ describe("state of a newer format", () => {
     const before = contentsOf(folder);
     const { message, hint } = await catchFolderRefusal(folder);
     expect(message).toBe(
-      `${path} has format ${newerFormat}; this version of berth reads formats 2 to ${STATE_FORMAT}`,
+      `${path} has format ${newerFormat}; this version of berth reads format ${STATE_FORMAT}`,
     );
     expect(hint).toBe("start the version of berth that wrote it, or a newer one");
     expect(contentsOf(folder)).toEqual(before);
@@ -245,8 +245,8 @@ describe("state of a newer format", () => {
     const entries = [...files].map(([name, text]) => [name, Buffer.from(text)]);
     const file = writeArchive(Object.fromEntries(entries));
     expect(await catchRefusal(restoreTo(newBackupPath(), file))).toEqual({
-      name: "BackupRefused",
-      message: `${file}/state.json has format ${newerFormat}; this version of berth reads formats 2 to ${STATE_FORMAT}`,
+      name: "FolderRefused",
+      message: `${file}/state.json has format ${newerFormat}; this version of berth reads format ${STATE_FORMAT}`,
       hint: "start the version of berth that wrote it, or a newer one",
     });
   });
