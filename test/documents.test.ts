@@ -9,7 +9,7 @@ import { parseRules } from "../src/rules/parse-rules.ts";
 import { settings } from "../src/cli/serve/settings.ts";
 import { FAULTS } from "../src/faults/catalog.ts";
 import { routes } from "./support/routes.ts";
-import { parseTermsFile } from "../src/license/terms-file.ts";
+import { parseTermsFile } from "../src/license/terms/terms-file.ts";
 import { STATE_FORMAT } from "../src/store/state/snapshot.ts";
 import {
   codeBlocksIn,

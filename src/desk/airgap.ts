@@ -1,21 +1,26 @@
 import type { Instant } from "../domain/time.ts";
-import { describeDocumentFault } from "../license/document-fault.ts";
-import { canonicalizeCode, CODE_BITS, describeCodeFault, encodeCode } from "../license/code.ts";
+import { describeDocumentFault } from "../license/documents/document-fault.ts";
+import {
+  canonicalizeCode,
+  CODE_BITS,
+  describeCodeFault,
+  encodeCode,
+} from "../license/codes/code.ts";
 import {
   signConfirmationCode,
   decodeActivationCode,
   decodeConfirmationCode,
   verifyConfirmationCode,
   type ConfirmationClaims,
-} from "../license/confirmation.ts";
-import { publicKeyBytes, type PublicKey } from "../license/keys.ts";
-import { signPolicy, verifyPolicy, type Policy } from "../license/policy.ts";
-import type { TermsChanges } from "../license/terms-changes.ts";
-import type { TermsDocument } from "../license/terms.ts";
+} from "../license/codes/confirmation.ts";
+import { publicKeyBytes, type PublicKey } from "../license/documents/keys.ts";
+import { signPolicy, verifyPolicy, type Policy } from "../license/terms/policy.ts";
+import type { TermsChanges } from "../license/terms/terms-changes.ts";
+import type { TermsDocument } from "../license/terms/terms.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import { randomBytes } from "../platform/crypto/random.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
-import { deriveAirgapLicenseId } from "../license/airgap-id.ts";
+import { deriveAirgapLicenseId } from "../license/codes/airgap-id.ts";
 import type { Desk } from "./desk.ts";
 import { refuseReturnedLicense } from "./returned-license.ts";
 import { normalizeLicenseKey } from "./license-key.ts";

@@ -1,7 +1,7 @@
 import { describeTermsDifference } from "../domain/licenses/terms-difference.ts";
-import { findFieldFault, describeFieldFault } from "../license/field-faults.ts";
-import type { FeatureChanges, TermsChanges } from "../license/terms-changes.ts";
-import { decodeTerms, TermsDocument } from "../license/terms.ts";
+import { findFieldFault, describeFieldFault } from "../license/documents/field-faults.ts";
+import type { FeatureChanges, TermsChanges } from "../license/terms/terms-changes.ts";
+import { decodeTerms, TermsDocument } from "../license/terms/terms.ts";
 import type { Desk } from "./desk.ts";
 import { DeskRefused } from "./desk-refused.ts";
 

@@ -1,6 +1,6 @@
 import { instant, SECOND, type Instant } from "../domain/time.ts";
-import { fingerprintOf, keyIdOf } from "../license/keys.ts";
-import type { Vendor } from "../license/trust.ts";
+import { fingerprintOf, keyIdOf } from "../license/documents/keys.ts";
+import type { Vendor } from "../license/documents/trust.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { Desk } from "./desk.ts";

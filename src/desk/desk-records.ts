@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { describeDocumentFault } from "../license/document-fault.ts";
-import { keyIdOf } from "../license/keys.ts";
-import { verifyTrustDocument, type Vendor } from "../license/trust.ts";
+import { describeDocumentFault } from "../license/documents/document-fault.ts";
+import { keyIdOf } from "../license/documents/keys.ts";
+import { verifyTrustDocument, type Vendor } from "../license/documents/trust.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { hasKeyFile } from "./key-file.ts";
 import { readTrustEntries } from "./ledger-lines.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { SECOND, type Instant } from "../domain/time.ts";
-import { keyIdOf, generateKey, publicPart, type PrivateKey } from "../license/keys.ts";
-import type { Vendor } from "../license/trust.ts";
+import { keyIdOf, generateKey, publicPart, type PrivateKey } from "../license/documents/keys.ts";
+import type { Vendor } from "../license/documents/trust.ts";
 import { wallClock } from "../platform/clock.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { replaceFile } from "../platform/files/files.ts";

@@ -1,7 +1,16 @@
-import { readDocumentHeader, readUnverifiedPayload, verifyDocument } from "../license/document.ts";
-import { describeDocumentFault } from "../license/document-fault.ts";
-import type { DocumentKind } from "../license/document-kinds.ts";
-import { fingerprintOf, keyIdOf, parsePublicKey, type PublicKey } from "../license/keys.ts";
+import {
+  readDocumentHeader,
+  readUnverifiedPayload,
+  verifyDocument,
+} from "../license/documents/document.ts";
+import { describeDocumentFault } from "../license/documents/document-fault.ts";
+import type { DocumentKind } from "../license/documents/document-kinds.ts";
+import {
+  fingerprintOf,
+  keyIdOf,
+  parsePublicKey,
+  type PublicKey,
+} from "../license/documents/keys.ts";
 import type { DeskRecords } from "./desk-records.ts";
 import { DeskRefused } from "./desk-refused.ts";
 

@@ -1,6 +1,6 @@
 import type { Instant } from "../domain/time.ts";
-import type { LicenseRequest } from "../license/request.ts";
-import type { TermsChanges } from "../license/terms-changes.ts";
+import type { LicenseRequest } from "../license/requests/request.ts";
+import type { TermsChanges } from "../license/terms/terms-changes.ts";
 import { normalizeLicenseKey } from "./license-key.ts";
 
 /** What the vendor wants to issue. */

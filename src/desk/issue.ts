@@ -1,9 +1,9 @@
 import type { Instant } from "../domain/time.ts";
-import { isWeakBinding, type HashedComponent } from "../license/hardware.ts";
-import { publicPart, type PublicKey } from "../license/keys.ts";
-import { signLicense } from "../license/license.ts";
-import type { LicenseRequest } from "../license/request.ts";
-import type { TermsDocument } from "../license/terms.ts";
+import { isWeakBinding, type HashedComponent } from "../license/documents/hardware.ts";
+import { publicPart, type PublicKey } from "../license/documents/keys.ts";
+import { signLicense } from "../license/documents/license.ts";
+import type { LicenseRequest } from "../license/requests/request.ts";
+import type { TermsDocument } from "../license/terms/terms.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { isContinuation, buildSeenEntry, findReturnedButInstalled } from "./request-continuity.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { keyIdOf, type PrivateKey } from "../license/keys.ts";
-import { encryptKey, parseKeyText, decryptKeyText } from "../license/encrypted-key.ts";
-import type { Vendor } from "../license/trust.ts";
+import { keyIdOf, type PrivateKey } from "../license/documents/keys.ts";
+import { encryptKey, parseKeyText, decryptKeyText } from "../license/documents/encrypted-key.ts";
+import type { Vendor } from "../license/documents/trust.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { replaceFile } from "../platform/files/files.ts";
 import { DeskRefused } from "./desk-refused.ts";

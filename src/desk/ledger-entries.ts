@@ -1,6 +1,6 @@
 import type { RetiredKey } from "../domain/model/state.ts";
-import type { PublicKey } from "../license/keys.ts";
-import type { TermsDocument } from "../license/terms.ts";
+import type { PublicKey } from "../license/documents/keys.ts";
+import type { TermsDocument } from "../license/terms/terms.ts";
 
 /** An issued license, with everything needed to renew it without a request. */
 export interface IssuedEntry {

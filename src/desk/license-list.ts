@@ -1,8 +1,8 @@
 import type { Instant } from "../domain/time.ts";
-import { deriveAirgapLicenseId } from "../license/airgap-id.ts";
-import { readDocumentHeader } from "../license/document.ts";
-import { keyIdOf, publicKeyBytes } from "../license/keys.ts";
-import type { Vendor } from "../license/trust.ts";
+import { deriveAirgapLicenseId } from "../license/codes/airgap-id.ts";
+import { readDocumentHeader } from "../license/documents/document.ts";
+import { keyIdOf, publicKeyBytes } from "../license/documents/keys.ts";
+import type { Vendor } from "../license/documents/trust.ts";
 import { isSameLicenseKey } from "./license-key.ts";
 import type { DeskRecords } from "./desk-records.ts";
 import type { Ledger } from "./ledger.ts";

@@ -1,4 +1,4 @@
-import type { LicenseRequest } from "../license/request.ts";
+import type { LicenseRequest } from "../license/requests/request.ts";
 import { DeskRefused } from "./desk-refused.ts";
 import type { IssueOptions } from "./issue-options.ts";
 import type { IssuedEntry } from "./ledger-entries.ts";

@@ -1,5 +1,5 @@
 import { DAY } from "../domain/time.ts";
-import type { LicenseRequest } from "../license/request.ts";
+import type { LicenseRequest } from "../license/requests/request.ts";
 import type { Desk } from "./desk.ts";
 import type { SeenEntry, SeenPair } from "./ledger-entries.ts";
 import { isContinuation, seenBefore } from "./request-continuity.ts";

@@ -1,6 +1,6 @@
 import type { Instant } from "../domain/time.ts";
-import { describeDocumentFault } from "../license/document-fault.ts";
-import { verifyReceipt, type Receipt } from "../license/receipt.ts";
+import { describeDocumentFault } from "../license/documents/document-fault.ts";
+import { verifyReceipt, type Receipt } from "../license/documents/receipt.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { newestAnsweringSerial } from "./ending-receipt.ts";
 import type { DeskRecords } from "./desk-records.ts";

@@ -1,11 +1,11 @@
 import type { Instant } from "../domain/time.ts";
-import { signAcknowledgement } from "../license/acknowledgement.ts";
-import { describeDocumentFault } from "../license/document-fault.ts";
+import { signAcknowledgement } from "../license/documents/acknowledgement.ts";
+import { describeDocumentFault } from "../license/documents/document-fault.ts";
 import {
   verifyUsageStatement,
   type UsageFigures,
   type UsageStatement,
-} from "../license/usage-statement.ts";
+} from "../license/documents/usage-statement.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import type { DeskRecords } from "./desk-records.ts";

@@ -1,4 +1,4 @@
-import type { LicenseRequest } from "../license/request.ts";
+import type { LicenseRequest } from "../license/requests/request.ts";
 import type { Desk } from "./desk.ts";
 import { DeskRefused } from "./desk-refused.ts";
 import { readLicenseKey, type IssueOptions } from "./issue-options.ts";

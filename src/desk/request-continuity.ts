@@ -1,5 +1,5 @@
 import { DAY, type Instant } from "../domain/time.ts";
-import type { LicenseRequest } from "../license/request.ts";
+import type { LicenseRequest } from "../license/requests/request.ts";
 import type { Desk } from "./desk.ts";
 import type { SeenEntry, ConsumptionTotal } from "./ledger-entries.ts";
 import { buildSeenPair } from "./seen-pair.ts";

@@ -1,5 +1,5 @@
-import type { LicenseRequest } from "../license/request.ts";
-import type { TermsDocument } from "../license/terms.ts";
+import type { LicenseRequest } from "../license/requests/request.ts";
+import type { TermsDocument } from "../license/terms/terms.ts";
 import type { Desk } from "./desk.ts";
 import type { SeenGrace } from "./ledger-entries.ts";
 import { seenBefore } from "./request-continuity.ts";

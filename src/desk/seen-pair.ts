@@ -1,4 +1,4 @@
-import type { RequestPairDocument } from "../license/request.ts";
+import type { RequestPairDocument } from "../license/requests/request.ts";
 import type { SeenPair } from "./ledger-entries.ts";
 
 /** The part of a request's pair that the ledger keeps. */

@@ -1,6 +1,6 @@
 import { DAY, type Instant } from "../domain/time.ts";
 import { limits } from "../domain/model/limits.ts";
-import type { UsageStatement } from "../license/usage-statement.ts";
+import type { UsageStatement } from "../license/documents/usage-statement.ts";
 import type { Ledger } from "./ledger.ts";
 import type { StatementEntry } from "./ledger-entries.ts";
 

@@ -1,8 +1,8 @@
 import { INVISIBLE } from "../domain/text/invisible-characters.ts";
-import { describeDocumentFault } from "../license/document-fault.ts";
-import type { PrivateKey } from "../license/keys.ts";
-import { MAX_NAME_LENGTH, MAX_KEYS, MAX_PRODUCTS } from "../license/trust.ts";
-import { signTrustDocument, verifyTrustDocument, type Vendor } from "../license/trust.ts";
+import { describeDocumentFault } from "../license/documents/document-fault.ts";
+import type { PrivateKey } from "../license/documents/keys.ts";
+import { MAX_NAME_LENGTH, MAX_KEYS, MAX_PRODUCTS } from "../license/documents/trust.ts";
+import { signTrustDocument, verifyTrustDocument, type Vendor } from "../license/documents/trust.ts";
 import { DeskRefused } from "./desk-refused.ts";
 
 /** Sites verify installed licenses at each start, so no key that signed one can be dropped. */

@@ -1,7 +1,7 @@
 import { compareTexts } from "../domain/text/compare-texts.ts";
 import { DAY, instant } from "../domain/time.ts";
 import { dayOf, parseDay } from "../domain/utc-day.ts";
-import { verifyUsageStatement, type UsageFigures } from "../license/usage-statement.ts";
+import { verifyUsageStatement, type UsageFigures } from "../license/documents/usage-statement.ts";
 import { DeskRefused } from "./desk-refused.ts";
 import type { Ledger } from "./ledger.ts";
 import type { IssuedEntry } from "./ledger-entries.ts";

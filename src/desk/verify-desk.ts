@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { describeDocumentFault } from "../license/document-fault.ts";
-import { decodeConfirmationCode, verifyConfirmationCode } from "../license/confirmation.ts";
-import { keyIdOf } from "../license/keys.ts";
-import { verifyLicense } from "../license/license.ts";
-import type { Vendor } from "../license/trust.ts";
+import { describeDocumentFault } from "../license/documents/document-fault.ts";
+import { decodeConfirmationCode, verifyConfirmationCode } from "../license/codes/confirmation.ts";
+import { keyIdOf } from "../license/documents/keys.ts";
+import { verifyLicense } from "../license/documents/license.ts";
+import type { Vendor } from "../license/documents/trust.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import {
   findEarlierKeyIds,

@@ -1,7 +1,7 @@
-import { verifyAcknowledgement } from "../license/acknowledgement.ts";
-import { describeDocumentFault } from "../license/document-fault.ts";
-import type { Vendor } from "../license/trust.ts";
-import { verifyUsageStatement } from "../license/usage-statement.ts";
+import { verifyAcknowledgement } from "../license/documents/acknowledgement.ts";
+import { describeDocumentFault } from "../license/documents/document-fault.ts";
+import type { Vendor } from "../license/documents/trust.ts";
+import { verifyUsageStatement } from "../license/documents/usage-statement.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import type { StatementEntry } from "./ledger-entries.ts";
 

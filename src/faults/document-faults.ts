@@ -1,6 +1,6 @@
-import { describeCodeFault } from "../license/code.ts";
-import { describeDocumentFault } from "../license/document-fault.ts";
-import { describeFrameFault } from "../license/frame-fault.ts";
+import { describeCodeFault } from "../license/codes/code.ts";
+import { describeDocumentFault } from "../license/documents/document-fault.ts";
+import { describeFrameFault } from "../license/qr/frame-fault.ts";
 import type { FaultRows } from "./fault-row.ts";
 import type {
   ConfirmationCodeFault,

@@ -1,7 +1,7 @@
 import type { Fault } from "../domain/model/fault.ts";
-import type { CodeFault } from "../license/code.ts";
-import type { VendorFileFault } from "../license/document-fault.ts";
-import type { FrameFault } from "../license/frame-fault.ts";
+import type { CodeFault } from "../license/codes/code.ts";
+import type { VendorFileFault } from "../license/documents/document-fault.ts";
+import type { FrameFault } from "../license/qr/frame-fault.ts";
 import type { StorageFault } from "../store/journal/storage-fault.ts";
 
 /** Without a plane: a login. `isMissing`: it had no readable name and password. */

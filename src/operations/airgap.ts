@@ -8,9 +8,9 @@ import { later, MINUTE, type Instant } from "../domain/time.ts";
 import { isKeyRetired } from "../domain/trust/trust.ts";
 import { limits } from "../domain/model/limits.ts";
 import { viewLicense, type LicenseView } from "../domain/views/views.ts";
-import { deriveAirgapLicenseId } from "../license/airgap-id.ts";
-import type { Bundle } from "../license/bundle.ts";
-import type { CodeFault } from "../license/code.ts";
+import { deriveAirgapLicenseId } from "../license/codes/airgap-id.ts";
+import type { Bundle } from "../license/documents/bundle.ts";
+import type { CodeFault } from "../license/codes/code.ts";
 import {
   activationCodeKind,
   CONFIRMATION_VERSION,
@@ -20,12 +20,12 @@ import {
   verifyConfirmationCode,
   type ActivationCode,
   type ConfirmationCode,
-} from "../license/confirmation.ts";
-import { isWeakBinding, type HashedComponent } from "../license/hardware.ts";
-import { keyIdOf, publicPart, publicKeyBytes } from "../license/keys.ts";
-import { normalizePolicyText, verifyPolicy, type SignedPolicy } from "../license/policy.ts";
-import { decodeTerms } from "../license/terms.ts";
-import type { Vendor } from "../license/trust.ts";
+} from "../license/codes/confirmation.ts";
+import { isWeakBinding, type HashedComponent } from "../license/documents/hardware.ts";
+import { keyIdOf, publicPart, publicKeyBytes } from "../license/documents/keys.ts";
+import { normalizePolicyText, verifyPolicy, type SignedPolicy } from "../license/terms/policy.ts";
+import { decodeTerms } from "../license/terms/terms.ts";
+import type { Vendor } from "../license/documents/trust.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import { log } from "../platform/log.ts";
 import { randomBytes } from "../platform/crypto/random.ts";

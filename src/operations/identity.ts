@@ -9,14 +9,14 @@ import {
   type HardwareComponent,
   type HashedComponent,
   type HardwareMatch,
-} from "../license/hardware.ts";
+} from "../license/documents/hardware.ts";
 import {
   keyIdOf,
   generateKey,
   parsePrivateKey,
   publicKeyBytes,
   type PrivateKey,
-} from "../license/keys.ts";
+} from "../license/documents/keys.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { replaceFile } from "../platform/files/files.ts";
 import { IDENTITY_FILE } from "../store/folder/files.ts";

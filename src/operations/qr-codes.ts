@@ -6,7 +6,7 @@ import {
   joinFrames,
   MAX_TEXT_BYTES,
   renderQrSvg,
-} from "../license/qr.ts";
+} from "../license/qr/qr.ts";
 import { runBetweenRequests } from "../platform/schedule/yield-to-requests.ts";
 
 export interface QrCode {

@@ -20,7 +20,7 @@ import {
   type PageRange,
   type RegistrationView,
 } from "../domain/views/views.ts";
-import type { Lease } from "../license/lease.ts";
+import type { Lease } from "../license/documents/lease.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import { runBetweenRequests } from "../platform/schedule/yield-to-requests.ts";
 import type { StorageFault } from "../store/journal/storage-fault.ts";

@@ -1,9 +1,9 @@
 import type { SlotCaps } from "../domain/model/rule-context.ts";
 import type { DataFolderKind } from "../domain/model/state.ts";
 import type { Instant } from "../domain/time.ts";
-import type { HardwareComponent } from "../license/hardware.ts";
-import type { PrivateKey } from "../license/keys.ts";
-import { signLease } from "../license/lease.ts";
+import type { HardwareComponent } from "../license/documents/hardware.ts";
+import type { PrivateKey } from "../license/documents/keys.ts";
+import { signLease } from "../license/documents/lease.ts";
 import type { ApplianceClock } from "../platform/clock.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { isHangingDisk } from "../store/journal/storage-fault.ts";

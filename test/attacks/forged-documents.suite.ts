@@ -5,12 +5,15 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { openAppliance } from "../../src/cli/serve/appliance.ts";
-import { signAcknowledgement, type Acknowledgement } from "../../src/license/acknowledgement.ts";
-import { readUnverifiedPayload } from "../../src/license/document.ts";
-import { generateKey, publicPart } from "../../src/license/keys.ts";
-import { verifyLicenseRequest } from "../../src/license/request.ts";
-import { signLicense, type LicenseDocument } from "../../src/license/license.ts";
-import { signTrustDocument } from "../../src/license/trust.ts";
+import {
+  signAcknowledgement,
+  type Acknowledgement,
+} from "../../src/license/documents/acknowledgement.ts";
+import { readUnverifiedPayload } from "../../src/license/documents/document.ts";
+import { generateKey, publicPart } from "../../src/license/documents/keys.ts";
+import { verifyLicenseRequest } from "../../src/license/requests/request.ts";
+import { signLicense, type LicenseDocument } from "../../src/license/documents/license.ts";
+import { signTrustDocument } from "../../src/license/documents/trust.ts";
 import { createRandom, makeTempFolder, seed, chooseSize } from "../support/suite-harness.ts";
 import { unwrap } from "../support/licensed-store.ts";
 import { testAfterAttack } from "./after-attack.ts";

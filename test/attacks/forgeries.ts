@@ -2,8 +2,13 @@
 // not entitled. No site may accept any of them.
 import { createHmac } from "node:crypto";
 import { CompactSign, importJWK } from "jose";
-import { DOCUMENT_KINDS, type DocumentKind } from "../../src/license/document-kinds.ts";
-import { keyIdOf, publicPart, type PrivateKey, type PublicKey } from "../../src/license/keys.ts";
+import { DOCUMENT_KINDS, type DocumentKind } from "../../src/license/documents/document-kinds.ts";
+import {
+  keyIdOf,
+  publicPart,
+  type PrivateKey,
+  type PublicKey,
+} from "../../src/license/documents/keys.ts";
 import { mutateDocument } from "../support/mutate-document.ts";
 
 export interface GenuineDocument {

@@ -2,11 +2,11 @@
 // token, and all documents that would be valid to send.
 import { join } from "node:path";
 import { DAY, later } from "../../src/domain/time.ts";
-import { signAcknowledgement } from "../../src/license/acknowledgement.ts";
-import { decodeTimeCode, signTimeDocument } from "../../src/license/time-document.ts";
-import { verifyLicenseRequest } from "../../src/license/request.ts";
-import { signTrustDocument } from "../../src/license/trust.ts";
-import type { TermsDocument } from "../../src/license/terms.ts";
+import { signAcknowledgement } from "../../src/license/documents/acknowledgement.ts";
+import { decodeTimeCode, signTimeDocument } from "../../src/license/documents/time-document.ts";
+import { verifyLicenseRequest } from "../../src/license/requests/request.ts";
+import { signTrustDocument } from "../../src/license/documents/trust.ts";
+import type { TermsDocument } from "../../src/license/terms/terms.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { confirmActivation, createPolicy } from "../../src/desk/airgap.ts";

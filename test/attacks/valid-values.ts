@@ -1,8 +1,8 @@
 // Valid values by field. A field that is missing here stops the suite, so that no new field goes
 // untested.
-import { formatPairRequest } from "../../src/license/pair-request.ts";
+import { formatPairRequest } from "../../src/license/requests/pair-request.ts";
 import * as fc from "fast-check";
-import { splitIntoFrames } from "../../src/license/qr.ts";
+import { splitIntoFrames } from "../../src/license/qr/qr.ts";
 import type { RoutePlan } from "./route-plans.ts";
 import { PASSWORD, PRODUCT, type SiteDocuments } from "./target.ts";
 

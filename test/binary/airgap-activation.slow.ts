@@ -1,6 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { decodeActivationCode, encodeActivationCode } from "../../src/license/confirmation.ts";
+import {
+  decodeActivationCode,
+  encodeActivationCode,
+} from "../../src/license/codes/confirmation.ts";
 import {
   runBerth,
   runOrThrow,

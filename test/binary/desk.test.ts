@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { signDocument } from "../../src/license/document.ts";
-import type { PrivateKey } from "../../src/license/keys.ts";
+import { signDocument } from "../../src/license/documents/document.ts";
+import type { PrivateKey } from "../../src/license/documents/keys.ts";
 import { buildBinary } from "../support/binary.ts";
 import { runBerth, runOrThrow, runJsonOrThrow } from "../support/offline-binary.ts";
 import { copyFolder, tempFolder } from "../support/temp-folder.ts";

@@ -2,7 +2,7 @@
 // own page and programs send them to show that they work.
 import { routes } from "../support/routes.ts";
 import type { Method } from "../../src/http/access/route-table.ts";
-import { splitIntoFrames } from "../../src/license/qr.ts";
+import { splitIntoFrames } from "../../src/license/qr/qr.ts";
 import type { DemoSite } from "./demo-site.ts";
 
 export type Fields = Readonly<Record<string, string>>;

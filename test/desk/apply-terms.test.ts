@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TermsDocument } from "../../src/license/terms.ts";
+import type { TermsDocument } from "../../src/license/terms/terms.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { expectOk } from "../support/appliance.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { keyIdOf } from "../../src/license/keys.ts";
+import { keyIdOf } from "../../src/license/documents/keys.ts";
 import { instant } from "../../src/domain/time.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { publicPart } from "../../src/license/keys.ts";
-import { verifyLicense } from "../../src/license/license.ts";
-import { signLicenseRequest, verifyLicenseRequest } from "../../src/license/request.ts";
-import { signTrustDocument } from "../../src/license/trust.ts";
+import { publicPart } from "../../src/license/documents/keys.ts";
+import { verifyLicense } from "../../src/license/documents/license.ts";
+import { signLicenseRequest, verifyLicenseRequest } from "../../src/license/requests/request.ts";
+import { signTrustDocument } from "../../src/license/documents/trust.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { describeNewRestores } from "../../src/desk/request-continuity.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { keyIdOf } from "../../src/license/keys.ts";
+import { keyIdOf } from "../../src/license/documents/keys.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { makeDiskError, FaultyDisk, type DiskCallName } from "../support/faulty-disk.ts";

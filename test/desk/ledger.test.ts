@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { signTrustDocument } from "../../src/license/trust.ts";
+import { signTrustDocument } from "../../src/license/documents/trust.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { errorCode } from "../../src/platform/files/system-error.ts";
 import { GENESIS, sha256 } from "../../src/platform/crypto/hash.ts";

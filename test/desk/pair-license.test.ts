@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { verifyLicense } from "../../src/license/license.ts";
-import type { LicenseRequest } from "../../src/license/request.ts";
+import { verifyLicense } from "../../src/license/documents/license.ts";
+import type { LicenseRequest } from "../../src/license/requests/request.ts";
 import { verifyDesk } from "../../src/desk/verify-desk.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import {

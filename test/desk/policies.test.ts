@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { signPolicy } from "../../src/license/policy.ts";
-import type { TermsChanges } from "../../src/license/terms-changes.ts";
+import { signPolicy } from "../../src/license/terms/policy.ts";
+import type { TermsChanges } from "../../src/license/terms/terms-changes.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { createPolicy } from "../../src/desk/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";

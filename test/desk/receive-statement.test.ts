@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { verifyAcknowledgement } from "../../src/license/acknowledgement.ts";
-import { generateKey, keyIdOf, publicPart } from "../../src/license/keys.ts";
+import { verifyAcknowledgement } from "../../src/license/documents/acknowledgement.ts";
+import { generateKey, keyIdOf, publicPart } from "../../src/license/documents/keys.ts";
 import {
   encodeFigures,
   signUsageStatement,
   type UsageFigures,
   type UsageStatement,
-} from "../../src/license/usage-statement.ts";
+} from "../../src/license/documents/usage-statement.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { checkStatement } from "../../src/desk/receive-statement.ts";
 import { verifyDesk } from "../../src/desk/verify-desk.ts";

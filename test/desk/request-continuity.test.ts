@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { LicenseRequest } from "../../src/license/request.ts";
-import type { TermsDocument } from "../../src/license/terms.ts";
+import type { LicenseRequest } from "../../src/license/requests/request.ts";
+import type { TermsDocument } from "../../src/license/terms/terms.ts";
 import { rfc3339 } from "../../src/platform/rfc3339.ts";
 import { findRequestWarnings } from "../../src/desk/request-continuity.ts";
 import { expectOk, openAppliance, type Appliance } from "../support/appliance.ts";

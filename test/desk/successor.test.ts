@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { keyIdOf } from "../../src/license/keys.ts";
+import { keyIdOf } from "../../src/license/documents/keys.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { verifyTrustDocument } from "../../src/license/trust.ts";
+import { verifyTrustDocument } from "../../src/license/documents/trust.ts";
 import { unwrap } from "../support/licensed-store.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 

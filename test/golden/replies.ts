@@ -1,9 +1,9 @@
 // One successful reply of every route, of one site whose clock stands still.
 import { DAY, later } from "../../src/domain/time.ts";
-import { signAcknowledgement } from "../../src/license/acknowledgement.ts";
-import { keyIdOf, generateKey } from "../../src/license/keys.ts";
-import { decodeTimeCode, signTimeDocument } from "../../src/license/time-document.ts";
-import { formatPairRequest } from "../../src/license/pair-request.ts";
+import { signAcknowledgement } from "../../src/license/documents/acknowledgement.ts";
+import { keyIdOf, generateKey } from "../../src/license/documents/keys.ts";
+import { decodeTimeCode, signTimeDocument } from "../../src/license/documents/time-document.ts";
+import { formatPairRequest } from "../../src/license/requests/pair-request.ts";
 import { generateExchangeKey } from "../../src/license/pair-admission.ts";
 import { version } from "../../src/platform/embedded/version.ts";
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import manifest from "../../package.json";
-import { keyIdOf } from "../../src/license/keys.ts";
+import { keyIdOf } from "../../src/license/documents/keys.ts";
 import {
   expectOk,
   expectRefusal,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { later } from "../../src/domain/time.ts";
 import { limits } from "../../src/domain/model/limits.ts";
-import { canonicalizeCode } from "../../src/license/code.ts";
-import { decodeActivationCode } from "../../src/license/confirmation.ts";
+import { canonicalizeCode } from "../../src/license/codes/code.ts";
+import { decodeActivationCode } from "../../src/license/codes/confirmation.ts";
 import { generateInitializationCode } from "../../src/desk/airgap.ts";
 import { LICENSE_KEY, openAirgapSite } from "../support/airgap-site.ts";
 import { expectOk, expectRefusal, expectRefusedUnchanged } from "../support/appliance.ts";

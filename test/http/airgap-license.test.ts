@@ -1,9 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { decodeJwt } from "jose";
 import { DAY, instant } from "../../src/domain/time.ts";
-import { canonicalizeCode } from "../../src/license/code.ts";
-import { decodeActivationCode, decodeConfirmationCode } from "../../src/license/confirmation.ts";
-import { publicPart } from "../../src/license/keys.ts";
+import { canonicalizeCode } from "../../src/license/codes/code.ts";
+import {
+  decodeActivationCode,
+  decodeConfirmationCode,
+} from "../../src/license/codes/confirmation.ts";
+import { publicPart } from "../../src/license/documents/keys.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { sha256 } from "../../src/platform/crypto/hash.ts";
 import { createPolicy } from "../../src/desk/airgap.ts";

@@ -6,7 +6,7 @@ import {
   describeDocumentKind,
   DOCUMENT_KINDS,
   type DocumentKind,
-} from "../../src/license/document-kinds.ts";
+} from "../../src/license/documents/document-kinds.ts";
 import { expectRefusedUnchanged, openSharedAppliance } from "../support/appliance.ts";
 import { repositoryRoot } from "../support/sources.ts";
 

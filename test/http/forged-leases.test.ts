@@ -4,8 +4,8 @@ import { describe, expect, onTestFinished, setSystemTime, test } from "bun:test"
 import { importJWK, SignJWT } from "jose";
 import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
-import { publicPart } from "../../src/license/keys.ts";
-import { signTrustDocument } from "../../src/license/trust.ts";
+import { publicPart } from "../../src/license/documents/keys.ts";
+import { signTrustDocument } from "../../src/license/documents/trust.ts";
 import { sha256 } from "../../src/platform/crypto/hash.ts";
 import { AirgapSite, makeDesk } from "../support/airgap-site.ts";
 import { expectOk, openAppliance, type Appliance } from "../support/appliance.ts";

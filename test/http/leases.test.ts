@@ -1,7 +1,7 @@
 // Leases are checked as an application does it: with a standard library and public keys.
 import { describe, expect, test } from "bun:test";
 import { decodeJwt, importJWK, jwtVerify } from "jose";
-import { keyIdOf, publicPart } from "../../src/license/keys.ts";
+import { keyIdOf, publicPart } from "../../src/license/documents/keys.ts";
 import { sha256 } from "../../src/platform/crypto/hash.ts";
 import {
   expectOk,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { verifyLicenseRequest, type LicenseRequest } from "../../src/license/request.ts";
-import { keyIdOf } from "../../src/license/keys.ts";
+import { verifyLicenseRequest, type LicenseRequest } from "../../src/license/requests/request.ts";
+import { keyIdOf } from "../../src/license/documents/keys.ts";
 import {
   expectOk,
   expectRefusedUnchanged,

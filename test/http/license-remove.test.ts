@@ -1,7 +1,7 @@
 // How licenses are returned to their vendor.
 import { describe, expect, test } from "bun:test";
-import { keyIdOf, publicPart } from "../../src/license/keys.ts";
-import { verifyReceipt } from "../../src/license/receipt.ts";
+import { keyIdOf, publicPart } from "../../src/license/documents/keys.ts";
+import { verifyReceipt } from "../../src/license/documents/receipt.ts";
 import {
   expectOk,
   expectRefusedUnchanged,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { generateKey } from "../../src/license/keys.ts";
+import { generateKey } from "../../src/license/documents/keys.ts";
 import {
   expectOk,
   expectRefusal,

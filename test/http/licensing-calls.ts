@@ -1,8 +1,8 @@
 // One valid call of every operation that imports or exports licenses, trust or time documents.
 import { DAY, later } from "../../src/domain/time.ts";
-import { signAcknowledgement } from "../../src/license/acknowledgement.ts";
-import { keyIdOf, generateKey } from "../../src/license/keys.ts";
-import { decodeTimeCode, signTimeDocument } from "../../src/license/time-document.ts";
+import { signAcknowledgement } from "../../src/license/documents/acknowledgement.ts";
+import { keyIdOf, generateKey } from "../../src/license/documents/keys.ts";
+import { decodeTimeCode, signTimeDocument } from "../../src/license/documents/time-document.ts";
 import { expectOk, type ApiResponse, type Appliance } from "../support/appliance.ts";
 import {
   answerRequest,

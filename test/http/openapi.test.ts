@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import manifest from "../../package.json";
 import { routes } from "../support/routes.ts";
-import { splitIntoFrames } from "../../src/license/qr.ts";
+import { splitIntoFrames } from "../../src/license/qr/qr.ts";
 import {
   expectOk,
   expectRefusal,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { encodeCode } from "../../src/license/code.ts";
+import { encodeCode } from "../../src/license/codes/code.ts";
 import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/appliance.ts";
 
 const QR = "/api/admin/v1/qr";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { decodeActivationCode } from "../../src/license/confirmation.ts";
-import { verifyLicenseRequest } from "../../src/license/request.ts";
+import { decodeActivationCode } from "../../src/license/codes/confirmation.ts";
+import { verifyLicenseRequest } from "../../src/license/requests/request.ts";
 import { DAY, instant, later, type Instant } from "../../src/domain/time.ts";
 import {
   expectOk,

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { signTrustDocument } from "../../src/license/trust.ts";
+import { signTrustDocument } from "../../src/license/documents/trust.ts";
 import { VendorTrust } from "../../src/operations/vendor-trust.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";

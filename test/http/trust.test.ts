@@ -1,6 +1,11 @@
 // Which vendors' licenses are accepted.
 import { describe, expect, test } from "bun:test";
-import { fingerprintOf, keyIdOf, generateKey, publicPart } from "../../src/license/keys.ts";
+import {
+  fingerprintOf,
+  keyIdOf,
+  generateKey,
+  publicPart,
+} from "../../src/license/documents/keys.ts";
 import type { VendorReply } from "../../src/http/routes/trust.ts";
 import {
   expectOk,

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { generateKey } from "../../src/license/keys.ts";
-import { verifyLicense } from "../../src/license/license.ts";
-import { verifyTrustDocument } from "../../src/license/trust.ts";
+import { generateKey } from "../../src/license/documents/keys.ts";
+import { verifyLicense } from "../../src/license/documents/license.ts";
+import { verifyTrustDocument } from "../../src/license/documents/trust.ts";
 import { openAppliance } from "../support/appliance.ts";
 import { unwrap } from "../support/licensed-store.ts";
 import { answerRequest, makeTrustDocument, makeVendor } from "../support/vendor.ts";

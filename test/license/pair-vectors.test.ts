@@ -3,10 +3,10 @@ import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readUnverifiedPayload } from "../../src/license/document.ts";
-import { keyIdOf, publicPart } from "../../src/license/keys.ts";
-import { LicenseDocument, verifyLicense } from "../../src/license/license.ts";
-import { LicenseRequest, verifyLicenseRequest } from "../../src/license/request.ts";
+import { readUnverifiedPayload } from "../../src/license/documents/document.ts";
+import { keyIdOf, publicPart } from "../../src/license/documents/keys.ts";
+import { LicenseDocument, verifyLicense } from "../../src/license/documents/license.ts";
+import { LicenseRequest, verifyLicenseRequest } from "../../src/license/requests/request.ts";
 import { VENDOR_KEY } from "../vectors/generate.ts";
 import { buildPairVectors, type PairVector } from "../vectors/pair-vectors.ts";
 

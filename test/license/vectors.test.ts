@@ -7,13 +7,13 @@ import {
   decodeConfirmationCode,
   verifyConfirmationCode,
   type ConfirmationClaims,
-} from "../../src/license/confirmation.ts";
+} from "../../src/license/codes/confirmation.ts";
 import { DAY, instant } from "../../src/domain/time.ts";
-import { signDocument, verifyDocument } from "../../src/license/document.ts";
-import { DOCUMENT_KINDS } from "../../src/license/document-kinds.ts";
-import { keyIdOf, parsePrivateKey, publicPart } from "../../src/license/keys.ts";
-import { verifyLicenseRequest } from "../../src/license/request.ts";
-import { verifyTrustDocument } from "../../src/license/trust.ts";
+import { signDocument, verifyDocument } from "../../src/license/documents/document.ts";
+import { DOCUMENT_KINDS } from "../../src/license/documents/document-kinds.ts";
+import { keyIdOf, parsePrivateKey, publicPart } from "../../src/license/documents/keys.ts";
+import { verifyLicenseRequest } from "../../src/license/requests/request.ts";
+import { verifyTrustDocument } from "../../src/license/documents/trust.ts";
 import {
   APPLIANCE_KEY,
   buildCodeVectors,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { splitIntoFrames } from "../../src/license/qr.ts";
-import { describeFrameFault } from "../../src/license/frame-fault.ts";
+import { splitIntoFrames } from "../../src/license/qr/qr.ts";
+import { describeFrameFault } from "../../src/license/qr/frame-fault.ts";
 import { joinQrCodes } from "../../src/operations/qr-codes.ts";
 
 /** A text that deflate hardly compresses, so that it needs one or more frames. */

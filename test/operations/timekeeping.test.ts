@@ -12,12 +12,17 @@ import {
 import { join } from "node:path";
 import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import { DAY, HOUR, later, MINUTE, SECOND, type Instant } from "../../src/domain/time.ts";
-import { keyIdOf, generateKey, publicPart, type PrivateKey } from "../../src/license/keys.ts";
+import {
+  keyIdOf,
+  generateKey,
+  publicPart,
+  type PrivateKey,
+} from "../../src/license/documents/keys.ts";
 import {
   decodeTimeCode,
   signTimeDocument,
   type TimeDocument,
-} from "../../src/license/time-document.ts";
+} from "../../src/license/documents/time-document.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { Timekeeping } from "../../src/operations/timekeeping.ts";
 import { ApplianceClock } from "../../src/platform/clock.ts";

@@ -1,7 +1,7 @@
 // A site that exchanges only spoken codes with a real vendor's desk.
 import { join } from "node:path";
-import { signTrustDocument } from "../../src/license/trust.ts";
-import type { TermsDocument } from "../../src/license/terms.ts";
+import { signTrustDocument } from "../../src/license/documents/trust.ts";
+import type { TermsDocument } from "../../src/license/terms/terms.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { confirmActivation, createPolicy, type ConfirmOptions } from "../../src/desk/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";

@@ -21,7 +21,7 @@ import { RequestDurations } from "../../src/http/metrics/request-durations.ts";
 import { StatusStreams } from "../../src/http/reply/status-streams.ts";
 import type { SlotReply } from "../../src/http/routes/slot-reply.ts";
 import type { RunningServer } from "../../src/http/running-server.ts";
-import type { HardwareComponent } from "../../src/license/hardware.ts";
+import type { HardwareComponent } from "../../src/license/documents/hardware.ts";
 import type { FullCheck } from "../../src/operations/health/assess-health.ts";
 import type { ServerAccess } from "../../src/operations/health/exposures.ts";
 import type { ApplianceStatus } from "../../src/operations/appliance-status.ts";

@@ -1,9 +1,9 @@
 // Confirmation codes of version 1, signed independently of src: the kind of the activation is not
 // part of the signed list.
 import { createPrivateKey, sign } from "node:crypto";
-import { encodeCode, decodeCrockford } from "../../src/license/code.ts";
-import type { ConfirmationClaims } from "../../src/license/confirmation.ts";
-import type { PrivateKey } from "../../src/license/keys.ts";
+import { encodeCode, decodeCrockford } from "../../src/license/codes/code.ts";
+import type { ConfirmationClaims } from "../../src/license/codes/confirmation.ts";
+import type { PrivateKey } from "../../src/license/documents/keys.ts";
 
 const CONFIRMATION_BITS = 544;
 

@@ -1,7 +1,7 @@
 // A vendor's desk in its own folder, and a site that trusts it.
 import { join } from "node:path";
-import { verifyLicenseRequest, type LicenseRequest } from "../../src/license/request.ts";
-import { signTrustDocument } from "../../src/license/trust.ts";
+import { verifyLicenseRequest, type LicenseRequest } from "../../src/license/requests/request.ts";
+import { signTrustDocument } from "../../src/license/documents/trust.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { issueLicense } from "../../src/desk/issue.ts";

@@ -1,11 +1,11 @@
 // Two hosts of a pair with their operations, which share a simulated log, and a vendor's desk.
 import { onTestFinished } from "bun:test";
 import { join } from "node:path";
-import { hashComponents, computeHardwareId } from "../../src/license/hardware.ts";
-import type { HardwareComponent } from "../../src/license/hardware.ts";
-import { publicKeyBytes } from "../../src/license/keys.ts";
-import { verifyLicenseRequest, type LicenseRequest } from "../../src/license/request.ts";
-import { signTrustDocument } from "../../src/license/trust.ts";
+import { hashComponents, computeHardwareId } from "../../src/license/documents/hardware.ts";
+import type { HardwareComponent } from "../../src/license/documents/hardware.ts";
+import { publicKeyBytes } from "../../src/license/documents/keys.ts";
+import { verifyLicenseRequest, type LicenseRequest } from "../../src/license/requests/request.ts";
+import { signTrustDocument } from "../../src/license/documents/trust.ts";
 import { parseLogUrl, type LogUrl } from "../../src/operations/pair/open-log.ts";
 import { wire, type ApplianceOperations } from "../../src/operations/wire.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";

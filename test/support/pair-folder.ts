@@ -1,6 +1,6 @@
 // The data folder of a host of a pair, of which host alpha led last.
 import type { Terms } from "../../src/domain/model/licenses/terms.ts";
-import type { HardwareComponent } from "../../src/license/hardware.ts";
+import type { HardwareComponent } from "../../src/license/documents/hardware.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { readMachineComponents } from "../../src/platform/system/machine.ts";
 import type { LogEnd } from "../../src/store/log/shared-log.ts";

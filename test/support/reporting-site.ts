@@ -1,12 +1,12 @@
 // A site with licenses of a desk, whose clock tests move, and which makes usage statements.
 import type { Instant } from "../../src/domain/time.ts";
 import { DAY, instant, later } from "../../src/domain/time.ts";
-import type { TermsChanges } from "../../src/license/terms-changes.ts";
+import type { TermsChanges } from "../../src/license/terms/terms-changes.ts";
 import {
   verifyUsageStatement,
   type UsageFigures,
   type UsageStatement,
-} from "../../src/license/usage-statement.ts";
+} from "../../src/license/documents/usage-statement.ts";
 import { checkStatement, recordStatement } from "../../src/desk/receive-statement.ts";
 import type { StatementEntry } from "../../src/desk/ledger-entries.ts";
 import type { Desk } from "../../src/desk/desk.ts";

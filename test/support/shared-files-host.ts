@@ -12,7 +12,7 @@ import { EditedSettingsFile } from "../../src/store/folder/edited-settings-file.
 import { LogUnavailable } from "../../src/store/log/shared-log.ts";
 import { AccessFile } from "../../src/store/secrets/access-file.ts";
 import { SealedFile } from "../../src/store/secrets/sealed-file.ts";
-import type { PrivateKey } from "../../src/license/keys.ts";
+import type { PrivateKey } from "../../src/license/documents/keys.ts";
 import { FaultyDisk } from "./faulty-disk.ts";
 import type { OpenSite } from "./licensed-store.ts";
 import { HARDWARE, HARDWARE_ID } from "./new-site.ts";

@@ -3,7 +3,7 @@
 //   bun test/support/simulated-month.ts FOLDER
 import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import { DAY, HOUR, instant, later, MINUTE, SECOND, type Instant } from "../../src/domain/time.ts";
-import type { HardwareComponent } from "../../src/license/hardware.ts";
+import type { HardwareComponent } from "../../src/license/documents/hardware.ts";
 import { wire, type ApplianceOperations } from "../../src/operations/wire.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { readMachineComponents } from "../../src/platform/system/machine.ts";

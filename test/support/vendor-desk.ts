@@ -1,7 +1,7 @@
 // A vendor's desk that is operated with commands, and a site that requests licenses from it.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TermsDocument } from "../../src/license/terms.ts";
+import type { TermsDocument } from "../../src/license/terms/terms.ts";
 import { openAppliance, type Appliance } from "./appliance.ts";
 import { runBerth, runOrThrow, type CommandResult } from "./run-berth.ts";
 import { unwrap } from "./licensed-store.ts";

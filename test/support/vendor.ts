@@ -1,14 +1,17 @@
 // A vendor with a real key that signs whatever a test needs.
 import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
-import { describeDocumentFault } from "../../src/license/document-fault.ts";
-import { signConfirmationCode, decodeActivationCode } from "../../src/license/confirmation.ts";
-import { keyIdOf, generateKey, publicPart } from "../../src/license/keys.ts";
-import { signLicense, type LicenseDocument } from "../../src/license/license.ts";
-import { signPolicy } from "../../src/license/policy.ts";
-import { verifyLicenseRequest } from "../../src/license/request.ts";
-import type { TermsDocument } from "../../src/license/terms.ts";
-import { signTrustDocument, type Vendor } from "../../src/license/trust.ts";
+import { describeDocumentFault } from "../../src/license/documents/document-fault.ts";
+import {
+  signConfirmationCode,
+  decodeActivationCode,
+} from "../../src/license/codes/confirmation.ts";
+import { keyIdOf, generateKey, publicPart } from "../../src/license/documents/keys.ts";
+import { signLicense, type LicenseDocument } from "../../src/license/documents/license.ts";
+import { signPolicy } from "../../src/license/terms/policy.ts";
+import { verifyLicenseRequest } from "../../src/license/requests/request.ts";
+import type { TermsDocument } from "../../src/license/terms/terms.ts";
+import { signTrustDocument, type Vendor } from "../../src/license/documents/trust.ts";
 import { sha256 } from "../../src/platform/crypto/hash.ts";
 import { terms } from "./scenario.ts";
 

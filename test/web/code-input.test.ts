@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { canonicalizeCode, CODE_BITS, encodeCode } from "../../src/license/code.ts";
+import { canonicalizeCode, CODE_BITS, encodeCode } from "../../src/license/codes/code.ts";
 import { spellSymbols } from "../../src/web/licenses/air-gap/spelling.ts";
 import { emptyRows, pasteCode, typeIntoRow } from "../../src/web/licenses/air-gap/code-input.ts";
 

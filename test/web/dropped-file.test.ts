@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DOCUMENT_KINDS } from "../../src/license/document-kinds.ts";
-import { splitIntoFrames } from "../../src/license/qr.ts";
+import { DOCUMENT_KINDS } from "../../src/license/documents/document-kinds.ts";
+import { splitIntoFrames } from "../../src/license/qr/qr.ts";
 import { recognizeFile } from "../../src/web/licenses/dropped-file.ts";
 import { parseLicenseClaims } from "../../src/web/licenses/documents.ts";
 

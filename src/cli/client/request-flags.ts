@@ -1,6 +1,6 @@
 import { limits } from "../../domain/model/limits.ts";
 import { err, ok } from "../../domain/result.ts";
-import { isDateOnly, parseStartTime } from "../../license/term-times.ts";
+import { isDateOnly, parseStartTime } from "../../license/terms/term-times.ts";
 import { text } from "../frame/options.ts";
 import { parseHostCount } from "../frame/option-parsers.ts";
 

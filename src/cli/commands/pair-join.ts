@@ -6,7 +6,7 @@ import {
   formatPairRequest,
   parsePairRequest,
   type PairRequest,
-} from "../../license/pair-request.ts";
+} from "../../license/requests/pair-request.ts";
 import { checkJoin } from "../../operations/pair/check-join.ts";
 import { joinPair } from "../../operations/pair/join-pair.ts";
 import { makeAdmission } from "../../operations/pair/make-admission.ts";

@@ -1,4 +1,4 @@
-import { describeFrameFault } from "../../license/frame-fault.ts";
+import { describeFrameFault } from "../../license/qr/frame-fault.ts";
 import { extname } from "node:path";
 import { renderQrCodes, joinQrCodes, trimPlainCode } from "../../operations/qr-codes.ts";
 import { describeInput, readInputBytes } from "../files/input-file.ts";

@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
-import { readDocumentHeader } from "../../license/document.ts";
-import { describeDocumentKind } from "../../license/document-kinds.ts";
+import { readDocumentHeader } from "../../license/documents/document.ts";
+import { describeDocumentKind } from "../../license/documents/document-kinds.ts";
 import { beginsLikeBackup } from "../../operations/folder/backup.ts";
 import { isDownloadPath } from "../../operations/folder/downloads.ts";
 import { Misuse } from "../frame/options.ts";

@@ -1,10 +1,10 @@
-import { readDocumentHeader } from "../../license/document.ts";
+import { readDocumentHeader } from "../../license/documents/document.ts";
 import {
   describeDocumentKind,
   DOCUMENT_KIND_NAMES,
   type DocumentKind,
-} from "../../license/document-kinds.ts";
-import { normalizePolicyText } from "../../license/policy.ts";
+} from "../../license/documents/document-kinds.ts";
+import { normalizePolicyText } from "../../license/terms/policy.ts";
 import { Failure } from "../frame/command.ts";
 import { emptyFileError, describeInput, readInputBytes, tooLargeError } from "./input-file.ts";
 

@@ -1,9 +1,9 @@
 import { accessSync, constants } from "node:fs";
 import { dirname } from "node:path";
 import { realDisk } from "../../platform/files/disk.ts";
-import { findMismatchedKind } from "../../license/document.ts";
-import { DOCUMENT_KIND_NAMES, type DocumentKind } from "../../license/document-kinds.ts";
-import { splitIntoFrames, renderQrForTerminal } from "../../license/qr.ts";
+import { findMismatchedKind } from "../../license/documents/document.ts";
+import { DOCUMENT_KIND_NAMES, type DocumentKind } from "../../license/documents/document-kinds.ts";
+import { splitIntoFrames, renderQrForTerminal } from "../../license/qr/qr.ts";
 import { Misuse } from "../frame/options.ts";
 import { readInputBytes } from "./input-file.ts";
 import { refuseSpecialFile, writeOutputText } from "./output-file.ts";

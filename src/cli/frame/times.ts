@@ -2,7 +2,7 @@ import { describeEnd, isEndingSoon } from "../../domain/licenses/end-date.ts";
 import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../domain/time.ts";
 import type { StatusReply } from "../../http/reply/status.ts";
 import { parseTimestamp } from "../../http/timestamps.ts";
-import { isDateOnly } from "../../license/term-times.ts";
+import { isDateOnly } from "../../license/terms/term-times.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { InvalidValue } from "./options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";

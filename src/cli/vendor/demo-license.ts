@@ -1,6 +1,6 @@
 import type { Instant } from "../../domain/time.ts";
-import type { LicenseRequest } from "../../license/request.ts";
-import type { TermsDocument } from "../../license/terms.ts";
+import type { LicenseRequest } from "../../license/requests/request.ts";
+import type { TermsDocument } from "../../license/terms/terms.ts";
 import type { IssueOptions } from "../../desk/issue-options.ts";
 
 const plainFeature = { metadata: null, expires: null, floating: null, consumption: null };

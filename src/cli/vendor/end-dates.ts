@@ -1,6 +1,6 @@
 import { DAY, instant, type Instant } from "../../domain/time.ts";
-import { parseEndTime, isDateOnly } from "../../license/term-times.ts";
-import type { TermsDocument } from "../../license/terms.ts";
+import { parseEndTime, isDateOnly } from "../../license/terms/term-times.ts";
+import type { TermsDocument } from "../../license/terms/terms.ts";
 import { Misuse } from "../frame/options.ts";
 import { isUnset } from "./feature-flag.ts";
 

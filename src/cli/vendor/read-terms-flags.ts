@@ -1,6 +1,6 @@
-import { describeFieldFault, type FieldFault } from "../../license/field-faults.ts";
-import { combineTermsChanges, type TermsChanges } from "../../license/terms-changes.ts";
-import { parseTermsFile } from "../../license/terms-file.ts";
+import { describeFieldFault, type FieldFault } from "../../license/documents/field-faults.ts";
+import { combineTermsChanges, type TermsChanges } from "../../license/terms/terms-changes.ts";
+import { parseTermsFile } from "../../license/terms/terms-file.ts";
 import type { Values } from "../frame/define-command.ts";
 import { Misuse } from "../frame/options.ts";
 import {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import { describeFieldFault, type FieldFault } from "../../license/field-faults.ts";
-import type { TermsChanges } from "../../license/terms-changes.ts";
-import { DAY_OR_TIME, parseTermsFile } from "../../license/terms-file.ts";
+import { describeFieldFault, type FieldFault } from "../../license/documents/field-faults.ts";
+import type { TermsChanges } from "../../license/terms/terms-changes.ts";
+import { DAY_OR_TIME, parseTermsFile } from "../../license/terms/terms-file.ts";
 import { messageOfError } from "../../platform/error-message.ts";
 import { errorCode } from "../../platform/files/system-error.ts";
 import { Misuse } from "../frame/options.ts";

@@ -2,7 +2,7 @@ import type { AuditFinding } from "../../store/audit/audit-health.ts";
 import { join, sep } from "node:path";
 import { isFromFuture } from "../../domain/backups/backup-schedule.ts";
 import { instant, type Instant } from "../../domain/time.ts";
-import { keyIdOf, parsePrivateKey } from "../../license/keys.ts";
+import { keyIdOf, parsePrivateKey } from "../../license/documents/keys.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { errorCode } from "../../platform/files/system-error.ts";
 import {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import { keyIdOf, parsePrivateKey, type PrivateKey } from "../../license/keys.ts";
+import { keyIdOf, parsePrivateKey, type PrivateKey } from "../../license/documents/keys.ts";
 import {
   findLockHolder,
   acquireApplianceLock,

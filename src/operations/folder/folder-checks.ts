@@ -1,6 +1,6 @@
 import type { State, TrustedVendor } from "../../domain/model/state.ts";
-import { describeProofFault, findProofFault } from "../../license/proof.ts";
-import { verifyTrustDocument, type Vendor } from "../../license/trust.ts";
+import { describeProofFault, findProofFault } from "../../license/documents/proof.ts";
+import { verifyTrustDocument, type Vendor } from "../../license/documents/trust.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { builtInTrust } from "../../platform/embedded/version.ts";
 import type { SignatureCheck } from "../../store/state/signature-check.ts";

@@ -6,7 +6,7 @@ import {
 } from "../../domain/licenses/restore-grace.ts";
 import type { License, State } from "../../domain/model/state.ts";
 import { latest, type Instant } from "../../domain/time.ts";
-import type { HardwareComponent } from "../../license/hardware.ts";
+import type { HardwareComponent } from "../../license/documents/hardware.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { randomId } from "../../platform/crypto/random.ts";
 import { MANIFEST_FILE, type BackupManifest } from "./backup-manifest.ts";

@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { PairRequest } from "../../license/pair-request.ts";
+import type { PairRequest } from "../../license/requests/pair-request.ts";
 import { version } from "../../platform/embedded/version.ts";
 import { realDisk, type OpenFile } from "../../platform/files/disk.ts";
 import { SEALED_FILE, SEALING_KEY_FILE } from "../../store/secrets/sealed-file.ts";

@@ -7,7 +7,7 @@ import {
   fingerprintOfRequest,
   parsePairRequest,
   type PairRequest,
-} from "../../license/pair-request.ts";
+} from "../../license/requests/pair-request.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { version } from "../../platform/embedded/version.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import type { HardwareComponent } from "../../license/hardware.ts";
+import type { HardwareComponent } from "../../license/documents/hardware.ts";
 import { generateExchangeKey, type ExchangeKey } from "../../license/pair-admission.ts";
-import { parsePairRequest, type PairRequest } from "../../license/pair-request.ts";
+import { parsePairRequest, type PairRequest } from "../../license/requests/pair-request.ts";
 import { version } from "../../platform/embedded/version.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { replaceFile } from "../../platform/files/files.ts";

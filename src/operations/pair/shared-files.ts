@@ -1,6 +1,6 @@
 import { hkdfSync } from "node:crypto";
 import { err, ok, type Result } from "../../domain/result.ts";
-import type { PrivateKey } from "../../license/keys.ts";
+import type { PrivateKey } from "../../license/documents/keys.ts";
 import { seal, SEALING_KEY_LENGTH, unseal } from "../../platform/crypto/seal.ts";
 import { messageOfError } from "../../platform/error-message.ts";
 import type { Disk } from "../../platform/files/disk.ts";

@@ -1,12 +1,12 @@
 import type { Restore } from "../../domain/model/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import { dayOf } from "../../domain/utc-day.ts";
-import { publicPart } from "../../license/keys.ts";
+import { publicPart } from "../../license/documents/keys.ts";
 import {
   encodeFigures,
   type UsageFigures,
   type UsageStatement,
-} from "../../license/usage-statement.ts";
+} from "../../license/documents/usage-statement.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import type {
   BegunEpisode,

@@ -14,8 +14,8 @@ import type { StoredStatement } from "../../domain/model/statements/statement-ch
 import { DAY, earliest, later, type Instant } from "../../domain/time.ts";
 import { countDays, startOfDay } from "../../domain/utc-day.ts";
 import type { AuditLogDamagedFault, LicenseFileFault } from "../../faults/fault-types.ts";
-import { verifyAcknowledgement } from "../../license/acknowledgement.ts";
-import type { Vendor } from "../../license/trust.ts";
+import { verifyAcknowledgement } from "../../license/documents/acknowledgement.ts";
+import type { Vendor } from "../../license/documents/trust.ts";
 import { TaskQueue } from "../../platform/schedule/task-queue.ts";
 import { sha256 } from "../../platform/crypto/hash.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
@@ -27,7 +27,7 @@ import { flattenResult, passOutcome } from "../command-runner.ts";
 import type { Identity } from "../identity.ts";
 import { buildUsageStatement, type StatementBasis } from "./build-usage-statement.ts";
 import { readSiteRecord } from "./read-site-record.ts";
-import { signUsageStatement } from "../../license/usage-statement.ts";
+import { signUsageStatement } from "../../license/documents/usage-statement.ts";
 
 type StatementResult<T> = Promise<
   Result<T, Fault | StorageFault | LicenseFileFault | AuditLogDamagedFault>

@@ -1,5 +1,5 @@
 import type { FaultCode } from "../../faults/fault-types.ts";
-import type { DocumentKind } from "../../license/document-kinds.ts";
+import type { DocumentKind } from "../../license/documents/document-kinds.ts";
 
 /** Installing files from the vendor, and the outcome. */
 export const addLicense = {

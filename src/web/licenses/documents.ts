@@ -1,4 +1,4 @@
-import { DOCUMENT_KINDS, type DocumentKind } from "../../license/document-kinds.ts";
+import { DOCUMENT_KINDS, type DocumentKind } from "../../license/documents/document-kinds.ts";
 
 /** The kind that a text claims to be, to decide what to offer; only the server verifies it. */
 export function documentKindOf(text: string): DocumentKind | null {

@@ -1,4 +1,4 @@
-import type { DocumentKind } from "../../license/document-kinds.ts";
+import type { DocumentKind } from "../../license/documents/document-kinds.ts";
 import { documentKindOf, normalizeDocument } from "./documents.ts";
 
 /** What a dropped file is, as far as its content tells. Only the server verifies it. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { CODE_BITS, encodeCode } from "../../../src/license/code.ts";
+import { CODE_BITS, encodeCode } from "../../../src/license/codes/code.ts";
 import { runBerth, runOrThrow, runJsonOrThrow } from "../../support/run-berth.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DAY, later } from "../../../src/domain/time.ts";
-import { joinFrames, renderQrForTerminal, splitIntoFrames } from "../../../src/license/qr.ts";
+import { joinFrames, renderQrForTerminal, splitIntoFrames } from "../../../src/license/qr/qr.ts";
 import { wallClock } from "../../../src/platform/clock.ts";
 import { expectOk } from "../../support/appliance.ts";
 import { openDeskAndSite } from "../../support/desk-and-site.ts";

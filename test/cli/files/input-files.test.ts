@@ -10,7 +10,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DOCUMENT_KINDS, type DocumentKind } from "../../../src/license/document-kinds.ts";
+import {
+  DOCUMENT_KINDS,
+  type DocumentKind,
+} from "../../../src/license/documents/document-kinds.ts";
 import { buildBinary } from "../../support/binary.ts";
 import { runBerth, runOrThrow } from "../../support/run-berth.ts";
 import { AS_NOBODY, canRunAsNobody, isRoot } from "../../support/other-user.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { commands } from "../../../src/cli/command-table.ts";
 import { completions, SHELLS } from "../../../src/cli/frame/completions.ts";
 import { manPage } from "../../../src/cli/frame/man-page.ts";
-import { splitIntoFrames, renderQrForTerminal } from "../../../src/license/qr.ts";
+import { splitIntoFrames, renderQrForTerminal } from "../../../src/license/qr/qr.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { Desk } from "../../../src/desk/desk.ts";
 import { runBerth, runOrThrow, runOnTerminal } from "../../support/run-berth.ts";

@@ -1,7 +1,7 @@
 // Licenses that were activated by codes: the license text is a bundle instead of a JWT.
-import type { Bundle } from "../../../src/license/bundle.ts";
-import { encodeCode, CODE_BITS } from "../../../src/license/code.ts";
-import { publicPart } from "../../../src/license/keys.ts";
+import type { Bundle } from "../../../src/license/documents/bundle.ts";
+import { encodeCode, CODE_BITS } from "../../../src/license/codes/code.ts";
+import { publicPart } from "../../../src/license/documents/keys.ts";
 import {
   accepts,
   BAD_LICENSE,

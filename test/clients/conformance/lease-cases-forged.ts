@@ -1,7 +1,7 @@
 // Leases and licenses that were signed with another key, edited, or issued for another device,
 // license or appliance.
 import { createHmac } from "node:crypto";
-import { generateKey, publicKeyBytes, publicPart } from "../../../src/license/keys.ts";
+import { generateKey, publicKeyBytes, publicPart } from "../../../src/license/documents/keys.ts";
 import {
   accepts,
   BAD_LEASE,

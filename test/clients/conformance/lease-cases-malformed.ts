@@ -1,6 +1,6 @@
 // Texts that are no leases and no licenses, and signed documents with wrong contents: they are
 // refused, and no text stops the program.
-import { publicPart } from "../../../src/license/keys.ts";
+import { publicPart } from "../../../src/license/documents/keys.ts";
 import {
   accepts,
   BAD_LEASE,

@@ -1,23 +1,23 @@
 // A vendor and an appliance that sign licenses and leases as the product does, and that can also
 // sign documents which the product would never make.
 import { createPrivateKey, sign } from "node:crypto";
-import { deriveAirgapLicenseId } from "../../../src/license/airgap-id.ts";
-import type { Bundle } from "../../../src/license/bundle.ts";
+import { deriveAirgapLicenseId } from "../../../src/license/codes/airgap-id.ts";
+import type { Bundle } from "../../../src/license/documents/bundle.ts";
 import {
   activationCodeKind,
   decodeConfirmationCode,
   signConfirmationCode,
-} from "../../../src/license/confirmation.ts";
+} from "../../../src/license/codes/confirmation.ts";
 import {
   generateKey,
   keyIdOf,
   publicKeyBytes,
   publicPart,
   type PrivateKey,
-} from "../../../src/license/keys.ts";
-import type { LicenseDocument } from "../../../src/license/license.ts";
-import { signPolicy } from "../../../src/license/policy.ts";
-import type { TermsDocument } from "../../../src/license/terms.ts";
+} from "../../../src/license/documents/keys.ts";
+import type { LicenseDocument } from "../../../src/license/documents/license.ts";
+import { signPolicy } from "../../../src/license/terms/policy.ts";
+import type { TermsDocument } from "../../../src/license/terms/terms.ts";
 import { sha256 } from "../../../src/platform/crypto/hash.ts";
 import { DAY, instant } from "../../../src/domain/time.ts";
 

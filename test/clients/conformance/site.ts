@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Terms } from "../../../src/domain/model/licenses/terms.ts";
-import { publicPart } from "../../../src/license/keys.ts";
+import { publicPart } from "../../../src/license/documents/keys.ts";
 import { wallClock } from "../../../src/platform/clock.ts";
 import { startBinary, type ServerProcess } from "../../support/binary.ts";
 import { unwrap } from "../../support/licensed-store.ts";

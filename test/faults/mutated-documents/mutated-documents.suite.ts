@@ -5,13 +5,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openAppliance } from "../../../src/cli/serve/appliance.ts";
 import { demoIssueOptions } from "../../../src/cli/vendor/demo-license.ts";
-import { canonicalizeCode, encodeCode } from "../../../src/license/code.ts";
+import { canonicalizeCode, encodeCode } from "../../../src/license/codes/code.ts";
 import {
   decodeActivationCode,
   decodeConfirmationCode,
   verifyConfirmationCode,
-} from "../../../src/license/confirmation.ts";
-import { verifyLicenseRequest } from "../../../src/license/request.ts";
+} from "../../../src/license/codes/confirmation.ts";
+import { verifyLicenseRequest } from "../../../src/license/requests/request.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { sha256 } from "../../../src/platform/crypto/hash.ts";
 import { wallClock } from "../../../src/platform/clock.ts";

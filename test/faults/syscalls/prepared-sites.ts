@@ -3,7 +3,7 @@ import { appendFileSync, cpSync, linkSync, readdirSync, rmSync, writeFileSync } 
 import { join } from "node:path";
 import type { Terms } from "../../../src/domain/model/licenses/terms.ts";
 import { HOUR, later, type Instant } from "../../../src/domain/time.ts";
-import { generateKey } from "../../../src/license/keys.ts";
+import { generateKey } from "../../../src/license/documents/keys.ts";
 import { wallClock } from "../../../src/platform/clock.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { generateExchangeKey } from "../../../src/license/pair-admission.ts";
-import { formatPairRequest, type PairRequest } from "../../../src/license/pair-request.ts";
+import { formatPairRequest, type PairRequest } from "../../../src/license/requests/pair-request.ts";
 import { version } from "../../../src/platform/embedded/version.ts";
 import { machine, openPairOfTwo } from "../../support/licensed-pair.ts";
 

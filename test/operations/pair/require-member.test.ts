@@ -4,7 +4,7 @@ import { MONDAY } from "../../support/scenario.ts";
 import { requireMember } from "../../../src/operations/pair/require-member.ts";
 import { Identity } from "../../../src/operations/identity.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
-import type { HardwareComponent } from "../../../src/license/hardware.ts";
+import type { HardwareComponent } from "../../../src/license/documents/hardware.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
 const COMPONENTS: readonly HardwareComponent[] = [

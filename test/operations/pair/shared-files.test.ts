@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
-import { generateKey } from "../../../src/license/keys.ts";
+import { generateKey } from "../../../src/license/documents/keys.ts";
 import { MAX_SHARED_BYTES } from "../../../src/operations/pair/shared-files.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { SharedRevisionsFile } from "../../../src/store/secrets/shared-revisions-file.ts";

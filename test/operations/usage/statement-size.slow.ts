@@ -1,6 +1,6 @@
 // A statement has at most 48 KiB. Fewer days are covered if the use of a month does not fit.
 import { describe, expect, test } from "bun:test";
-import type { TermsChanges } from "../../../src/license/terms-changes.ts";
+import type { TermsChanges } from "../../../src/license/terms/terms-changes.ts";
 import { expectOk } from "../../support/appliance.ts";
 import {
   atDay,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { readUnverifiedPayload } from "../../../src/license/document.ts";
-import { signTrustDocument } from "../../../src/license/trust.ts";
+import { readUnverifiedPayload } from "../../../src/license/documents/document.ts";
+import { signTrustDocument } from "../../../src/license/documents/trust.ts";
 import { later, MINUTE } from "../../../src/domain/time.ts";
 import { openAppliance } from "../../support/appliance.ts";
 import { unwrap } from "../../support/licensed-store.ts";

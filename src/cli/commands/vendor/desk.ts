@@ -1,6 +1,6 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import { fingerprintOf } from "../../../license/keys.ts";
+import { fingerprintOf } from "../../../license/documents/keys.ts";
 import { realDisk } from "../../../platform/files/disk.ts";
 import { Misuse } from "../../frame/options.ts";
 import { Desk } from "../../../desk/desk.ts";

@@ -1,12 +1,12 @@
-import { describeDocumentFault } from "../../../license/document-fault.ts";
-import { verifyLicenseRequest } from "../../../license/request.ts";
-import { describeWants } from "../../../license/request-wants.ts";
+import { describeDocumentFault } from "../../../license/documents/document-fault.ts";
+import { verifyLicenseRequest } from "../../../license/requests/request.ts";
+import { describeWants } from "../../../license/requests/request-wants.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { Misuse } from "../../frame/options.ts";
 import { describeRestoreGrace } from "../../../desk/restore-grace.ts";
 import { describeNewRestores, findRequestWarnings } from "../../../desk/request-continuity.ts";
 import { findPairWarnings } from "../../../desk/pair-continuity.ts";
-import { describeRequestPair } from "../../../license/describe-request-pair.ts";
+import { describeRequestPair } from "../../../license/requests/describe-request-pair.ts";
 import { prepareLicense, signPreparedLicense, type PreparedLicense } from "../../../desk/issue.ts";
 import { Failure } from "../../frame/command.ts";
 import { confirm } from "../../frame/confirm.ts";

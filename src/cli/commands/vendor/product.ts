@@ -1,4 +1,4 @@
-import { MAX_NAME_LENGTH, MAX_PRODUCTS } from "../../../license/trust.ts";
+import { MAX_NAME_LENGTH, MAX_PRODUCTS } from "../../../license/documents/trust.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { realDisk } from "../../../platform/files/disk.ts";
 import { Misuse } from "../../frame/options.ts";

@@ -1,4 +1,4 @@
-import { readDocumentHeader } from "../../../license/document.ts";
+import { readDocumentHeader } from "../../../license/documents/document.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { receiveReceipt } from "../../../desk/receive-receipt.ts";
 import { checkStatement, recordStatement } from "../../../desk/receive-statement.ts";

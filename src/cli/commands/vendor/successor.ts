@@ -1,9 +1,9 @@
 import { err, ok, type Result } from "../../../domain/result.ts";
 import type { RetiredKey } from "../../../domain/model/state.ts";
 import { instant, SECOND, type Instant } from "../../../domain/time.ts";
-import { fingerprintOf } from "../../../license/keys.ts";
-import { MAX_KEYS_IN_0_1_0 } from "../../../license/trust.ts";
-import { isDateOnly, parseStartTime } from "../../../license/term-times.ts";
+import { fingerprintOf } from "../../../license/documents/keys.ts";
+import { MAX_KEYS_IN_0_1_0 } from "../../../license/documents/trust.ts";
+import { isDateOnly, parseStartTime } from "../../../license/terms/term-times.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { realDisk } from "../../../platform/files/disk.ts";
 import { flag, Misuse, text, type InvalidValue } from "../../frame/options.ts";

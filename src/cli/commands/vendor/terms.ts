@@ -1,4 +1,4 @@
-import { termsFileSchema } from "../../../license/terms-file.ts";
+import { termsFileSchema } from "../../../license/terms/terms-file.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { EXAMPLE_TERMS } from "../../vendor/terms-file.ts";
 import { flag } from "../../frame/options.ts";

@@ -1,6 +1,6 @@
 import type { Signal } from "@preact/signals";
 import { useId, useRef } from "preact/hooks";
-import { checkCodeRows, codeRowSizes, type CodeRowStatus } from "../../../license/code.ts";
+import { checkCodeRows, codeRowSizes, type CodeRowStatus } from "../../../license/codes/code.ts";
 import { codeEntry } from "./air-gap-texts.ts";
 import { countSymbols, pasteCode, typeIntoRow, type CodeInput } from "./code-input.ts";
 

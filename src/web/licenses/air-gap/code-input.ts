@@ -3,7 +3,7 @@ import {
   checkCodeRows,
   groupSymbols,
   codeRowSizes,
-} from "../../../license/code.ts";
+} from "../../../license/codes/code.ts";
 
 /** The rows of a code as typed, and the row that gets the focus next. */
 export interface CodeInput {

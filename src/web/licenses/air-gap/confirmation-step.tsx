@@ -1,4 +1,4 @@
-import { CODE_BITS } from "../../../license/code.ts";
+import { CODE_BITS } from "../../../license/codes/code.ts";
 import { Button } from "../../parts/button.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { CliCommands } from "../../parts/cli-commands.tsx";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { CODE_BITS } from "../../../license/code.ts";
+import { CODE_BITS } from "../../../license/codes/code.ts";
 import { Button } from "../../parts/button.tsx";
 import { Field } from "../../parts/field.tsx";
 import { StepActions } from "../../parts/wizard.tsx";

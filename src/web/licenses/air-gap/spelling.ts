@@ -1,4 +1,4 @@
-import { canonicalizeCode } from "../../../license/code.ts";
+import { canonicalizeCode } from "../../../license/codes/code.ts";
 
 /** The NATO alphabet. */
 const SYMBOL_WORDS: Readonly<Record<string, string>> = {

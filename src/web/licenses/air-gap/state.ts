@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { checkCodeRows, CODE_BITS } from "../../../license/code.ts";
+import { checkCodeRows, CODE_BITS } from "../../../license/codes/code.ts";
 import { unwrapReply, ApiError, v4 } from "../../api.ts";
 import {
   compareWithInstalled,

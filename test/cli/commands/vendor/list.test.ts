@@ -2,11 +2,16 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fingerprintOf, keyIdOf, generateKey, publicPart } from "../../../../src/license/keys.ts";
+import {
+  fingerprintOf,
+  keyIdOf,
+  generateKey,
+  publicPart,
+} from "../../../../src/license/documents/keys.ts";
 import { realDisk } from "../../../../src/platform/files/disk.ts";
 import { Desk } from "../../../../src/desk/desk.ts";
 import { applyTermsChanges } from "../../../../src/desk/apply-terms.ts";
-import type { TermsChanges } from "../../../../src/license/terms-changes.ts";
+import type { TermsChanges } from "../../../../src/license/terms/terms-changes.ts";
 import type { IssuedEntry } from "../../../../src/desk/ledger-entries.ts";
 import {
   runWithAnswers,

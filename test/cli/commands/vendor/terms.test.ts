@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { TermsDocument } from "../../../../src/license/terms.ts";
+import type { TermsDocument } from "../../../../src/license/terms/terms.ts";
 import { runBerth, runOrThrow } from "../../../support/run-berth.ts";
 import { VendorDesk } from "../../../support/vendor-desk.ts";
 

@@ -1,8 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import { describeUncheckedWants, describeWants } from "../../../../src/license/request-wants.ts";
-import { signLicenseRequest, verifyLicenseRequest } from "../../../../src/license/request.ts";
+import {
+  describeUncheckedWants,
+  describeWants,
+} from "../../../../src/license/requests/request-wants.ts";
+import {
+  signLicenseRequest,
+  verifyLicenseRequest,
+} from "../../../../src/license/requests/request.ts";
 import { OfflineExchange } from "../../../support/offline-exchange.ts";
-import { parsePrivateKey } from "../../../../src/license/keys.ts";
+import { parsePrivateKey } from "../../../../src/license/documents/keys.ts";
 import { unwrap } from "../../../support/licensed-store.ts";
 import { runBerth, runJsonOrThrow, runOrThrow } from "../../../support/run-berth.ts";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -1,0 +1,63 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { err, ok, type Result } from "../../domain/result.ts";
+import type { Instant } from "../../domain/time.ts";
+import {
+  canonicalizeCode,
+  CODE_BITS,
+  decodeCode,
+  encodeCode,
+  decodeCrockford,
+} from "../codes/code.ts";
+import { signDocument } from "./document.ts";
+import type { VendorDocumentFault } from "./document-fault.ts";
+import type { PrivateKey } from "./keys.ts";
+import { CODE_KINDS, splitCodeKind, prefixCodeKind } from "../codes/code-kinds.ts";
+import { verifyVendorDocument, type Vendor } from "./trust.ts";
+
+const ID_BITS = 80;
+
+/** The code that a site reads out to request the time: its id, and a nonce that is valid once. */
+export function encodeTimeCode(appliance: string, nonce: string): string {
+  const id = decodeCrockford(appliance, ID_BITS);
+  if (id === null) throw new Error("an appliance id has 16 symbols");
+  const rest = Buffer.concat([id, Buffer.from(nonce, "hex")]);
+  return encodeCode(prefixCodeKind(CODE_KINDS.time, rest), CODE_BITS.time);
+}
+
+/** Null when it is not a time code. */
+export function decodeTimeCode(code: string): { appliance: string; nonce: string } | null {
+  const decoded = decodeCode(code, CODE_BITS.time);
+  if (!decoded.ok) return null;
+  const { kind, rest } = splitCodeKind(decoded.bytes);
+  if (kind !== CODE_KINDS.time) return null;
+  return { appliance: canonicalizeCode(code).slice(1, 17), nonce: rest.slice(20) };
+}
+
+/** The vendor's statement of the time, valid once for one appliance. */
+export const TimeDocument = Type.Object(
+  {
+    iss: Type.String(),
+    iat: Type.Integer({ minimum: 0 }),
+    appliance: Type.String(),
+    nonce: Type.String({ pattern: "^[0-9a-f]{10}$" }),
+  },
+  { additionalProperties: false },
+);
+
+export type TimeDocument = Static<typeof TimeDocument>;
+
+export const signTimeDocument = (time: TimeDocument, key: PrivateKey): Promise<string> =>
+  signDocument("time", time, key);
+
+export async function verifyTimeDocument(
+  document: string,
+  vendors: readonly Vendor[],
+  at: Instant | null = null,
+): Promise<Result<TimeDocument, VendorDocumentFault>> {
+  const signed = await verifyVendorDocument("time", document, vendors, at);
+  if (!signed.ok) return signed;
+  const { payload, vendor } = signed.value;
+  const isTimeDocument = Value.Check(TimeDocument, payload) && payload.iss === vendor.vendor;
+  return isTimeDocument ? ok(payload) : err({ wrong: "content", expected: "time" });
+}
