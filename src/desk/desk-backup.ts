@@ -5,7 +5,7 @@ import { replaceFile } from "../platform/files/files.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import { randomBytes } from "../platform/crypto/random.ts";
 import { findEarlierKeyIds, hasKeyFile, isKeyEncrypted } from "./key-file.ts";
-import { withDeskLock } from "./ledger.ts";
+import { withDeskLock } from "./ledger/ledger.ts";
 import { readTrustChain, TRUST_FILE } from "./desk-records.ts";
 import { DeskRefused } from "./desk-refused.ts";
 

@@ -4,9 +4,9 @@ import type { Vendor } from "../license/documents/trust.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { Desk } from "./desk.ts";
-import { findLicensesToReissue, listLicenses, filterNewestSerials } from "./license-list.ts";
+import { findLicensesToReissue, listLicenses, filterNewestSerials } from "./ledger/license-list.ts";
 import { loadDeskRecords } from "./desk-records.ts";
-import { listAcceptedSplits } from "./pair-continuity.ts";
+import { listAcceptedSplits } from "./issuing/pair-continuity.ts";
 
 /** Describes a desk; needs no passphrase. */
 export async function describeDesk(disk: Disk, folder: string, now: Instant) {

@@ -4,9 +4,9 @@ import { keyIdOf } from "../license/documents/keys.ts";
 import { verifyTrustDocument, type Vendor } from "../license/documents/trust.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { hasKeyFile } from "./key-file.ts";
-import { readTrustEntries } from "./ledger-lines.ts";
-import { Ledger } from "./ledger.ts";
-import type { TrustEntry } from "./ledger-entries.ts";
+import { readTrustEntries } from "./ledger/ledger-lines.ts";
+import { Ledger } from "./ledger/ledger.ts";
+import type { TrustEntry } from "./ledger/ledger-entries.ts";
 import { DeskRefused } from "./desk-refused.ts";
 
 export const TRUST_FILE = "trust.jwt";

@@ -8,7 +8,7 @@ import { replaceFile } from "../platform/files/files.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { changePassphrase, hasKeyFile, isCurrentKeyEncrypted, promoteKey } from "./key-file.ts";
 import { readCurrentKey, writeKey, type PassphraseChange } from "./key-file.ts";
-import { Ledger, withDeskLock } from "./ledger.ts";
+import { Ledger, withDeskLock } from "./ledger/ledger.ts";
 import { loadDeskRecords, readTrustChain, successorFileName, TRUST_FILE } from "./desk-records.ts";
 import type { DeskRecords } from "./desk-records.ts";
 import { DeskRefused } from "./desk-refused.ts";

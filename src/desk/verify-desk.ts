@@ -13,12 +13,12 @@ import {
   readCurrentKey,
   readKey,
 } from "./key-file.ts";
-import { LEDGER_LOSS_HINT, findLedgerLoss } from "./ledger-head.ts";
-import { LEDGER_FILE, readLedgerLines, describeUnchainedLines } from "./ledger-lines.ts";
-import type { IssuedEntry } from "./ledger-entries.ts";
+import { LEDGER_LOSS_HINT, findLedgerLoss } from "./ledger/ledger-head.ts";
+import { LEDGER_FILE, readLedgerLines, describeUnchainedLines } from "./ledger/ledger-lines.ts";
+import type { IssuedEntry } from "./ledger/ledger-entries.ts";
 import { readTrustChain, type TrustChain } from "./desk-records.ts";
 import { DeskRefused } from "./desk-refused.ts";
-import { verifyStatementEntry } from "./verify-statement-entry.ts";
+import { verifyStatementEntry } from "./statements/verify-statement-entry.ts";
 
 /** A damaged or missing part of the desk. */
 export interface DeskFault {

@@ -9,10 +9,10 @@ import { decodeTimeCode, signTimeDocument } from "../../src/license/documents/ti
 import { signTrustDocument } from "../../src/license/documents/trust.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { replay } from "../../src/store/journal/replay.ts";
-import { confirmActivation, createPolicy } from "../../src/desk/airgap.ts";
+import { confirmActivation, createPolicy } from "../../src/desk/issuing/airgap.ts";
 import { Desk, type KeyRetirement } from "../../src/desk/desk.ts";
 import { inspectDocument } from "../../src/desk/inspect-document.ts";
-import { findLicensesToReissue } from "../../src/desk/license-list.ts";
+import { findLicensesToReissue } from "../../src/desk/ledger/license-list.ts";
 import { expectOk, openAppliance, type Appliance } from "../support/appliance.ts";
 import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
 import { unwrap } from "../support/licensed-store.ts";

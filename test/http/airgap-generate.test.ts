@@ -3,7 +3,7 @@ import { later } from "../../src/domain/time.ts";
 import { limits } from "../../src/domain/model/limits.ts";
 import { canonicalizeCode } from "../../src/license/codes/code.ts";
 import { decodeActivationCode } from "../../src/license/codes/confirmation.ts";
-import { generateInitializationCode } from "../../src/desk/airgap.ts";
+import { generateInitializationCode } from "../../src/desk/issuing/airgap.ts";
 import { LICENSE_KEY, openAirgapSite } from "../support/airgap-site.ts";
 import { expectOk, expectRefusal, expectRefusedUnchanged } from "../support/appliance.ts";
 import { MONDAY } from "../support/scenario.ts";

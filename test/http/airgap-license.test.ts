@@ -9,8 +9,8 @@ import {
 import { publicPart } from "../../src/license/documents/keys.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { sha256 } from "../../src/platform/crypto/hash.ts";
-import { createPolicy } from "../../src/desk/airgap.ts";
-import { Ledger } from "../../src/desk/ledger.ts";
+import { createPolicy } from "../../src/desk/issuing/airgap.ts";
+import { Ledger } from "../../src/desk/ledger/ledger.ts";
 import {
   AirgapSite,
   LICENSE_KEY,

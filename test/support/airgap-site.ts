@@ -3,7 +3,11 @@ import { join } from "node:path";
 import { signTrustDocument } from "../../src/license/documents/trust.ts";
 import type { TermsDocument } from "../../src/license/terms/terms.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
-import { confirmActivation, createPolicy, type ConfirmOptions } from "../../src/desk/airgap.ts";
+import {
+  confirmActivation,
+  createPolicy,
+  type ConfirmOptions,
+} from "../../src/desk/issuing/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import {
   expectOk,

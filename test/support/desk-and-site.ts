@@ -4,9 +4,9 @@ import { verifyLicenseRequest, type LicenseRequest } from "../../src/license/req
 import { signTrustDocument } from "../../src/license/documents/trust.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { issueLicense } from "../../src/desk/issue.ts";
-import type { IssueOptions } from "../../src/desk/issue-options.ts";
-import type { IssuedEntry } from "../../src/desk/ledger-entries.ts";
+import { issueLicense } from "../../src/desk/issuing/issue.ts";
+import type { IssueOptions } from "../../src/desk/issuing/issue-options.ts";
+import type { IssuedEntry } from "../../src/desk/ledger/ledger-entries.ts";
 import { openAppliance, type Appliance, type ApplianceOptions } from "./appliance.ts";
 import { unwrap } from "./licensed-store.ts";
 import { MONDAY } from "./scenario.ts";

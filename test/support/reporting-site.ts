@@ -7,8 +7,8 @@ import {
   type UsageFigures,
   type UsageStatement,
 } from "../../src/license/documents/usage-statement.ts";
-import { checkStatement, recordStatement } from "../../src/desk/receive-statement.ts";
-import type { StatementEntry } from "../../src/desk/ledger-entries.ts";
+import { checkStatement, recordStatement } from "../../src/desk/statements/receive-statement.ts";
+import type { StatementEntry } from "../../src/desk/ledger/ledger-entries.ts";
 import type { Desk } from "../../src/desk/desk.ts";
 import type { Appliance, ApplianceOptions } from "./appliance.ts";
 import {

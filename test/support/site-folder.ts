@@ -14,7 +14,7 @@ import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { readMachineComponents } from "../../src/platform/system/machine.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { issueLicense } from "../../src/desk/issue.ts";
+import { issueLicense } from "../../src/desk/issuing/issue.ts";
 import { unwrap } from "./licensed-store.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { terms } from "./scenario.ts";

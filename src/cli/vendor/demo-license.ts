@@ -1,7 +1,7 @@
 import type { Instant } from "../../domain/time.ts";
 import type { LicenseRequest } from "../../license/requests/request.ts";
 import type { TermsDocument } from "../../license/terms/terms.ts";
-import type { IssueOptions } from "../../desk/issue-options.ts";
+import type { IssueOptions } from "../../desk/issuing/issue-options.ts";
 
 const plainFeature = { metadata: null, expires: null, floating: null, consumption: null };
 

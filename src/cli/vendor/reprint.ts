@@ -1,6 +1,10 @@
 import { wallClock } from "../../platform/clock.ts";
 import { Misuse } from "../frame/options.ts";
-import { isOutstanding, isSignedWithRetiredKey, listLicenses } from "../../desk/license-list.ts";
+import {
+  isOutstanding,
+  isSignedWithRetiredKey,
+  listLicenses,
+} from "../../desk/ledger/license-list.ts";
 import { Failure } from "../frame/command.ts";
 import type { SetOption } from "../frame/define-command.ts";
 import { option } from "../frame/flags.ts";

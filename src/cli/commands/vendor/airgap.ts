@@ -5,8 +5,8 @@ import {
   generateInitializationCode,
   createPolicy,
   buildPolicyTerms,
-} from "../../../desk/airgap.ts";
-import { describeRestoreGrace } from "../../../desk/restore-grace.ts";
+} from "../../../desk/issuing/airgap.ts";
+import { describeRestoreGrace } from "../../../desk/issuing/restore-grace.ts";
 import { parseCodeEnd, describeEnds } from "../../vendor/end-dates.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";

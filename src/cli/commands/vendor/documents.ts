@@ -3,7 +3,7 @@ import { decodeTimeCode, signTimeDocument } from "../../../license/documents/tim
 import { wallClock } from "../../../platform/clock.ts";
 import type { DeskRecords } from "../../../desk/desk-records.ts";
 import { inspectDocument, type DocumentInspection } from "../../../desk/inspect-document.ts";
-import { findSplits } from "../../../desk/pair-continuity.ts";
+import { findSplits } from "../../../desk/issuing/pair-continuity.ts";
 import { verifyLicenseRequest } from "../../../license/requests/request.ts";
 import { describeUncheckedPair } from "../../../license/requests/describe-request-pair.ts";
 import { EXIT_OK, EXIT_FAILURE, Failure, type Command } from "../../frame/command.ts";

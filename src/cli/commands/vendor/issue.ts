@@ -3,11 +3,18 @@ import { verifyLicenseRequest } from "../../../license/requests/request.ts";
 import { describeWants } from "../../../license/requests/request-wants.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { Misuse } from "../../frame/options.ts";
-import { describeRestoreGrace } from "../../../desk/restore-grace.ts";
-import { describeNewRestores, findRequestWarnings } from "../../../desk/request-continuity.ts";
-import { findPairWarnings } from "../../../desk/pair-continuity.ts";
+import { describeRestoreGrace } from "../../../desk/issuing/restore-grace.ts";
+import {
+  describeNewRestores,
+  findRequestWarnings,
+} from "../../../desk/issuing/request-continuity.ts";
+import { findPairWarnings } from "../../../desk/issuing/pair-continuity.ts";
 import { describeRequestPair } from "../../../license/requests/describe-request-pair.ts";
-import { prepareLicense, signPreparedLicense, type PreparedLicense } from "../../../desk/issue.ts";
+import {
+  prepareLicense,
+  signPreparedLicense,
+  type PreparedLicense,
+} from "../../../desk/issuing/issue.ts";
 import { Failure } from "../../frame/command.ts";
 import { confirm } from "../../frame/confirm.ts";
 import { defineCommand } from "../../frame/define-command.ts";

@@ -10,9 +10,12 @@ import {
   listLicenses,
   filterNewestSerials,
   type ListedLicense,
-} from "../../../desk/license-list.ts";
+} from "../../../desk/ledger/license-list.ts";
 import type { DeskRecords } from "../../../desk/desk-records.ts";
-import { describeAcceptedSplit, listAcceptedSplits } from "../../../desk/pair-continuity.ts";
+import {
+  describeAcceptedSplit,
+  listAcceptedSplits,
+} from "../../../desk/issuing/pair-continuity.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { parseDuration } from "../../frame/times.ts";
 import { option } from "../../frame/flags.ts";

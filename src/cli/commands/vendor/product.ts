@@ -3,7 +3,11 @@ import { wallClock } from "../../../platform/clock.ts";
 import { realDisk } from "../../../platform/files/disk.ts";
 import { Misuse } from "../../frame/options.ts";
 import type { Desk } from "../../../desk/desk.ts";
-import { isOutstanding, listLicenses, filterNewestSerials } from "../../../desk/license-list.ts";
+import {
+  isOutstanding,
+  listLicenses,
+  filterNewestSerials,
+} from "../../../desk/ledger/license-list.ts";
 import { readTrustChain } from "../../../desk/desk-records.ts";
 import { Failure, type Command } from "../../frame/command.ts";
 import { confirm } from "../../frame/confirm.ts";

@@ -1,7 +1,7 @@
 import { readDocumentHeader } from "../../../license/documents/document.ts";
 import { wallClock } from "../../../platform/clock.ts";
-import { receiveReceipt } from "../../../desk/receive-receipt.ts";
-import { checkStatement, recordStatement } from "../../../desk/receive-statement.ts";
+import { receiveReceipt } from "../../../desk/issuing/receive-receipt.ts";
+import { checkStatement, recordStatement } from "../../../desk/statements/receive-statement.ts";
 import { Misuse } from "../../frame/options.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";

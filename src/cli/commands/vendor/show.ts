@@ -1,6 +1,6 @@
 import { wallClock } from "../../../platform/clock.ts";
 import { realDisk } from "../../../platform/files/disk.ts";
-import { describeAcceptedSplit } from "../../../desk/pair-continuity.ts";
+import { describeAcceptedSplit } from "../../../desk/issuing/pair-continuity.ts";
 import { describeDesk } from "../../../desk/desk-overview.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";

@@ -9,7 +9,7 @@ import { realDisk } from "../../../platform/files/disk.ts";
 import { flag, Misuse, text, type InvalidValue } from "../../frame/options.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";
 import { findEarlierKeyIds, isKeyEncrypted } from "../../../desk/key-file.ts";
-import { findLicensesToReissue, type ListedLicense } from "../../../desk/license-list.ts";
+import { findLicensesToReissue, type ListedLicense } from "../../../desk/ledger/license-list.ts";
 import { successorFileName } from "../../../desk/desk-records.ts";
 import { refuseTooManyKeys } from "../../../desk/trust-document.ts";
 import { defineCommand } from "../../frame/define-command.ts";

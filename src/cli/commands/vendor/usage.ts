@@ -1,5 +1,5 @@
 import { csvRecord } from "../../../domain/text/csv.ts";
-import { listUsage, type UsageDay } from "../../../desk/usage-list.ts";
+import { listUsage, type UsageDay } from "../../../desk/statements/usage-list.ts";
 import { Misuse } from "../../frame/options.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";

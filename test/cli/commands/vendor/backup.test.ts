@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../../src/platform/files/disk.ts";
-import { confirmActivation, createPolicy } from "../../../../src/desk/airgap.ts";
+import { confirmActivation, createPolicy } from "../../../../src/desk/issuing/airgap.ts";
 import { Desk } from "../../../../src/desk/desk.ts";
 import { runBerth, runOrThrow, runJsonOrThrow } from "../../../support/run-berth.ts";
 import {

@@ -10,9 +10,9 @@ import {
 } from "../../../../src/license/documents/keys.ts";
 import { realDisk } from "../../../../src/platform/files/disk.ts";
 import { Desk } from "../../../../src/desk/desk.ts";
-import { applyTermsChanges } from "../../../../src/desk/apply-terms.ts";
+import { applyTermsChanges } from "../../../../src/desk/issuing/apply-terms.ts";
 import type { TermsChanges } from "../../../../src/license/terms/terms-changes.ts";
-import type { IssuedEntry } from "../../../../src/desk/ledger-entries.ts";
+import type { IssuedEntry } from "../../../../src/desk/ledger/ledger-entries.ts";
 import {
   runWithAnswers,
   runBerth,

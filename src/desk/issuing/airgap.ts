@@ -1,0 +1,230 @@
+import type { Instant } from "../../domain/time.ts";
+import { describeDocumentFault } from "../../license/documents/document-fault.ts";
+import {
+  canonicalizeCode,
+  CODE_BITS,
+  describeCodeFault,
+  encodeCode,
+} from "../../license/codes/code.ts";
+import {
+  signConfirmationCode,
+  decodeActivationCode,
+  decodeConfirmationCode,
+  verifyConfirmationCode,
+  type ConfirmationClaims,
+} from "../../license/codes/confirmation.ts";
+import { publicKeyBytes, type PublicKey } from "../../license/documents/keys.ts";
+import { signPolicy, verifyPolicy, type Policy } from "../../license/terms/policy.ts";
+import type { TermsChanges } from "../../license/terms/terms-changes.ts";
+import type { TermsDocument } from "../../license/terms/terms.ts";
+import { sha256 } from "../../platform/crypto/hash.ts";
+import { randomBytes } from "../../platform/crypto/random.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import { deriveAirgapLicenseId } from "../../license/codes/airgap-id.ts";
+import type { Desk } from "../desk.ts";
+import { refuseReturnedLicense } from "./returned-license.ts";
+import { normalizeLicenseKey } from "./license-key.ts";
+import { DeskRefused } from "../desk-refused.ts";
+import { applyTermsChanges, describeDocumentDifference, isSameTerms } from "./apply-terms.ts";
+import type { IssuedEntry, PolicyEntry } from "../ledger/ledger-entries.ts";
+
+/**
+ * Builds the complete terms of a policy. One id names one policy: other terms for an id that is on
+ * the ledger are refused, unless they replace it.
+ */
+export function buildPolicyTerms(
+  desk: Desk,
+  policyId: string,
+  changes: TermsChanges,
+  { isReplacing = false } = {},
+): TermsDocument {
+  const terms = applyTermsChanges(desk, null, changes);
+  const before = findPolicy(desk, policyId);
+  if (before === undefined || isReplacing || isSameTerms(before.terms, terms)) return terms;
+  const difference = describeDocumentDifference(before.terms, terms).join("; ");
+  throw new DeskRefused(
+    `policy ${policyId} is in the ledger since ${before.at.slice(0, 10)} with other terms: ${difference}`,
+    "choose another --policy-id, or use --replace if no site has the earlier policy",
+  );
+}
+
+/** The same id with the same terms gives the same document again. */
+export async function createPolicy(
+  desk: Desk,
+  policyId: string,
+  changes: TermsChanges,
+  now: Instant,
+  replacing: { readonly isReplacing?: boolean } = {},
+): Promise<string> {
+  const terms = buildPolicyTerms(desk, policyId, changes, replacing);
+  const before = findPolicy(desk, policyId);
+  if (before !== undefined && isSameTerms(before.terms, terms)) {
+    const signed = await verifyPolicy(before.document, [desk.vendor]);
+    // The current key may be newer, and only its own policies can be confirmed.
+    if (signed.ok && signed.value.key.x === desk.key.x) return before.document;
+  }
+  const iat = Math.floor(now / 1_000);
+  const policy = { iss: desk.vendor.vendor, iat, policy_id: policyId, terms };
+  const document = await signPolicy(policy, desk.key);
+  const entry = { policy_id: policyId, terms, document };
+  await desk.ledger.append({ type: "policy", at: rfc3339(now), ...entry });
+  return document;
+}
+
+/** The newest policy with this id. */
+const findPolicy = (desk: Desk, id: string): PolicyEntry | undefined =>
+  desk.ledger.policyEntries().find(({ policy_id }) => policy_id === id);
+
+/**
+ * Refuses a policy that was replaced. Returns the entry to append for a policy of an older version,
+ * because older versions did not record policies.
+ */
+function checkPolicy(desk: Desk, { policy_id, terms }: Policy, document: string): NewPolicy[] {
+  const newest = findPolicy(desk, policy_id);
+  if (newest === undefined) return [{ type: "policy", policy_id, terms, document }];
+  const isListed = desk.ledger.policyEntries().some((entry) => entry.document === document);
+  if (isListed && newest.document !== document) {
+    throw new DeskRefused(
+      `policy ${policy_id} was replaced on ${newest.at.slice(0, 10)}`,
+      "use the newer policy with this id, both at the site and for --policy",
+    );
+  }
+  return [];
+}
+
+type NewPolicy = Omit<PolicyEntry, "at">;
+
+/** One full row: too long to guess, short enough to read out. */
+export const generateInitializationCode = (): string =>
+  encodeCode(Buffer.from(randomBytes(12), "hex"), CODE_BITS.initialization);
+
+export interface ConfirmOptions {
+  readonly policy: string;
+  readonly licenseKey: string;
+  readonly activationCode: string;
+  readonly initializationCode: string;
+  readonly validUntil: Instant | null;
+  readonly serial: number | null;
+  readonly allowWeakBinding: boolean;
+  readonly now: Instant;
+}
+
+const MAX_SERIAL = 65_535;
+
+/** Signs a confirmation code for one appliance's activation code. */
+export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
+  const document = options.policy.replaceAll(/\s/g, "");
+  const policy = await verifyPolicy(document, [desk.vendor]);
+  if (!policy.ok) {
+    throw new DeskRefused(
+      `the policy ${describeDocumentFault(policy.fault)}`,
+      "create one with berth vendor policy",
+    );
+  }
+  if (policy.value.key.x !== desk.key.x) {
+    throw new DeskRefused(
+      "the policy is signed with an earlier key of this vendor",
+      "create it again with berth vendor policy",
+    );
+  }
+  const activation = decodeActivationCode(options.activationCode);
+  if (!activation.ok) {
+    throw new DeskRefused(
+      `this is not an activation code: ${describeCodeFault(activation.fault)}`,
+      "ask the site to read it out again",
+    );
+  }
+  if (activation.value.weak && !options.allowWeakBinding) {
+    throw new DeskRefused(
+      "the appliance has a weak hardware binding",
+      "--allow-weak-binding accepts it",
+    );
+  }
+  const { appliance, nonce } = activation.value;
+  const { policy_id } = policy.value.policy;
+  const newPolicies = checkPolicy(desk, policy.value.policy, document);
+  const { validUntil } = options;
+  const license_key = normalizeLicenseKey(options.licenseKey);
+  const end = validUntil === null ? {} : { valid_until: rfc3339(validUntil) };
+  const terms = { ...policy.value.policy.terms, license_key, ...end };
+  const initialization_code = canonicalizeCode(options.initializationCode);
+  const before = desk.ledger
+    .issuedEntries()
+    .filter((entry) => entry.appliance === appliance && entry.request_id === nonce);
+  for (const entry of before) {
+    refuseReturnedLicense(desk, entry, "ask the site to create a new activation code");
+  }
+  const policy_hash = sha256(document);
+  const hasOtherTerms = (entry: IssuedEntry): boolean =>
+    entry.policy_hash !== policy_hash || !Bun.deepEquals(entry.terms, terms);
+  if (before.some(hasOtherTerms)) {
+    throw new DeskRefused(
+      "this activation code was already confirmed with other terms",
+      "ask the site to create a new one",
+    );
+  }
+  // Another initialization code gives another answer; the site can use at most one of them.
+  const sameCode = before.filter((entry) => entry.initialization_code === initialization_code);
+  const claims: ConfirmationClaims = {
+    activation: activation.value,
+    licenseKey: license_key,
+    policyHash: policy_hash,
+    initializationCode: options.initializationCode,
+  };
+  // The site does not accept a code of an older version or for the other kind of activation.
+  for (const { document: code } of sameCode) {
+    if (await isValidCode(claims, code, desk.key)) {
+      return { policy_id, confirmation_code: code, terms };
+    }
+  }
+  const id = deriveAirgapLicenseId(publicKeyBytes(desk.key), license_key);
+  const serial = options.serial ?? sameCode[0]?.serial ?? nextSerial(desk, id, appliance);
+  if (serial < 1 || serial > MAX_SERIAL) {
+    throw new DeskRefused(`the serial must be from 1 to ${MAX_SERIAL}`, "omit --serial");
+  }
+  const code = await signConfirmationCode(
+    claims,
+    { validUntil: options.validUntil, serial },
+    desk.key,
+  );
+  const decoded = decodeConfirmationCode(code);
+  if (!decoded.ok) throw new Error("the created code cannot be read");
+  const at = rfc3339(options.now);
+  await desk.ledger.append(...newPolicies.map((policyEntry) => ({ ...policyEntry, at })), {
+    type: "issued",
+    at,
+    license_id: id,
+    serial,
+    appliance,
+    jwk: null,
+    hardware_id: activation.value.hardwarePrefix,
+    request_id: nonce,
+    initialization_code,
+    policy_hash,
+    terms,
+    document: code,
+  });
+  return { policy_id, confirmation_code: code, terms };
+}
+
+async function isValidCode(
+  claims: ConfirmationClaims,
+  code: string,
+  key: PublicKey,
+): Promise<boolean> {
+  const decoded = decodeConfirmationCode(code);
+  return decoded.ok && verifyConfirmationCode(claims, decoded.value, key);
+}
+
+/** Refuses a license key that another appliance still uses. */
+function nextSerial(desk: Desk, id: number, appliance: string): number {
+  const issued = desk.ledger.issuedEntries().filter(({ license_id }) => license_id === id);
+  const otherLicense = issued.find((entry) => entry.appliance !== appliance);
+  if (otherLicense !== undefined && !desk.ledger.isReturned(otherLicense)) {
+    throw new DeskRefused(
+      "another appliance has a license with this license key",
+      "ask that site to return it first, or use --serial N to continue anyway",
+    );
+  }
+  return Math.max(0, ...issued.map(({ serial }) => serial)) + 1;
+}

@@ -1,0 +1,240 @@
+import type { Instant } from "../../domain/time.ts";
+import { isWeakBinding, type HashedComponent } from "../../license/documents/hardware.ts";
+import { publicPart, type PublicKey } from "../../license/documents/keys.ts";
+import { signLicense } from "../../license/documents/license.ts";
+import type { LicenseRequest } from "../../license/requests/request.ts";
+import type { TermsDocument } from "../../license/terms/terms.ts";
+import { sha256 } from "../../platform/crypto/hash.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import { isContinuation, buildSeenEntry, findReturnedButInstalled } from "./request-continuity.ts";
+import type { Desk } from "../desk.ts";
+import { refuseReturnedLicense } from "./returned-license.ts";
+import { isSignedWithRetiredKey } from "../ledger/license-list.ts";
+import { DeskRefused } from "../desk-refused.ts";
+import { chooseHosts } from "./licensed-hosts.ts";
+import { describeHostDifference } from "../../domain/licenses/terms-difference.ts";
+import { findSplits } from "./pair-continuity.ts";
+import { findRepeatedRestores, listGraces } from "./restore-grace.ts";
+import { readLicenseKey, type IssueOptions } from "./issue-options.ts";
+import { findRenewedLicense } from "./renewed-license.ts";
+import type { LedgerEntry, IssuedEntry } from "../ledger/ledger-entries.ts";
+import { applyTermsChanges, describeDocumentDifference, isSameTerms } from "./apply-terms.ts";
+
+/** A license that is ready to be signed; nothing is written yet. */
+export interface PreparedLicense {
+  /** The license that it renews; null: it is a new license. */
+  readonly before: IssuedEntry | null;
+  /** The license that already answers this request with these terms; null: none does. */
+  readonly answered: IssuedEntry | null;
+  readonly license_id: number;
+  readonly serial: number;
+  readonly terms: TermsDocument;
+  /** The differences from the license that it renews, one text for each term. */
+  readonly changes: readonly string[];
+  readonly request: LicenseRequest | null;
+  readonly bound: ApplianceBinding;
+  readonly notes: readonly LedgerEntry[];
+  readonly now: Instant;
+}
+
+/** Makes every check; signing what it returns cannot be refused any more. */
+export function prepareLicense(desk: Desk, options: IssueOptions): PreparedLicense {
+  const { request, now } = options;
+  const answered = request === null ? null : findAnswer(desk, request);
+  if (request !== null && answered !== null) return repeatAnswer(desk, request, options, answered);
+  const before = findRenewedLicense(desk, options);
+  const terms = buildTerms(desk, options, before);
+  const end = terms.valid_until;
+  // A renewal may end a license early; an answer to a request that has already ended is a typo.
+  if (request !== null && end !== null && Date.parse(end) <= now) {
+    throw new DeskRefused(
+      `the license would already have ended on ${end}`,
+      "specify a future day with --valid-until",
+    );
+  }
+  const notes = request === null ? [] : checkRequest(desk, request, options, rfc3339(now));
+  const hosts = chooseHosts(options, before);
+  const bound = bindingOf(request, before, hosts);
+  const installed = request?.licenses.find((entry) => entry.license_id === before?.license_id);
+  const serial = Math.max(before?.serial ?? 0, installed?.serial ?? 0) + 1;
+  const license_id = before?.license_id ?? deriveLicenseId(desk, request);
+  const changes =
+    before === null
+      ? []
+      : [
+          ...describeDocumentDifference(before.terms, terms),
+          ...describeHostDifference(before.hosts, hosts ?? undefined),
+        ];
+  return { before, answered, license_id, serial, terms, changes, request, bound, notes, now };
+}
+
+/** A request is answered once: the same request and terms give the same document again. */
+function repeatAnswer(
+  desk: Desk,
+  request: LicenseRequest,
+  options: IssueOptions,
+  answered: IssuedEntry,
+): PreparedLicense {
+  const { license_id, serial, terms, hosts = null } = answered;
+  refuseReturnedLicense(desk, answered, "ask the site for a new request; it gets a new license");
+  if (isSignedWithRetiredKey(desk, answered)) {
+    throw new DeskRefused(
+      "this request was answered with a key that is now retired; sites refuse that license",
+      "ask the site for a new request",
+    );
+  }
+  const isOtherLicense = (options.licenseId ?? license_id) !== license_id;
+  const isOtherCount = (options.hosts ?? hosts?.length ?? 1) !== (hosts?.length ?? 1);
+  if (isOtherLicense || isOtherCount || !isUnchanged(desk, options, answered)) {
+    throw new DeskRefused(
+      "this request was already answered with other terms",
+      "ask the site for a new request, or renew with --renew",
+    );
+  }
+  const bound = bindingOf(request, answered, hosts);
+  const unchanged = { before: null, changes: [], request, bound, notes: [], now: options.now };
+  return { answered, license_id, serial, terms, ...unchanged };
+}
+
+function isUnchanged(desk: Desk, options: IssueOptions, { terms }: IssuedEntry): boolean {
+  // A feature that the answer removed is not in its terms, and removing it again would be refused.
+  const features = [...terms.features, ...(options.terms.features ?? [])];
+  const codes = new Set(features.map(({ code }) => code));
+  const without = (options.terms.without ?? []).filter((code) => codes.has(code));
+  const product = options.terms.product ?? options.request?.product ?? terms.product;
+  const license_key = readLicenseKey(options) ?? terms.license_key;
+  const changes = { ...options.terms, product, license_key, without };
+  return isSameTerms(terms, applyTermsChanges(desk, terms, changes));
+}
+
+/** Signs a license for one appliance. It is on the ledger before it is returned. */
+export async function issueLicense(desk: Desk, options: IssueOptions): Promise<IssuedEntry> {
+  return signPreparedLicense(desk, prepareLicense(desk, options));
+}
+
+export async function signPreparedLicense(
+  desk: Desk,
+  prepared: PreparedLicense,
+): Promise<IssuedEntry> {
+  const { answered, license_id, serial, terms, request, bound, notes, now } = prepared;
+  if (answered !== null) return answered;
+  const request_id = request?.request_id ?? null;
+  const document = await signLicense(
+    {
+      iss: desk.vendor.vendor,
+      iat: Math.floor(now / 1_000),
+      license_id,
+      serial,
+      request_id,
+      nonce: request?.nonce ?? null,
+      appliance: bound.appliance,
+      cnf: { jwk: bound.jwk },
+      hardware_id: bound.hardware_id,
+      ...(bound.hosts !== undefined && { hosts: [...bound.hosts] }),
+      terms,
+    },
+    desk.key,
+  );
+  const signed = { license_id, serial, ...bound, request_id, terms, document };
+  const issued: IssuedEntry = { type: "issued", at: rfc3339(now), ...signed };
+  await desk.ledger.append(...notes, issued);
+  return issued;
+}
+
+/** Compares the appliance too, because another appliance could reuse a request id. */
+const findAnswer = (desk: Desk, { request_id, appliance }: LicenseRequest): IssuedEntry | null =>
+  desk.ledger
+    .issuedEntries()
+    .find((entry) => entry.request_id === request_id && entry.appliance === appliance) ?? null;
+
+function buildTerms(desk: Desk, options: IssueOptions, before: IssuedEntry | null): TermsDocument {
+  const { terms, request } = options;
+  const product = terms.product ?? request?.product ?? before?.terms.product;
+  if (before !== null && product !== before.terms.product) {
+    throw new DeskRefused(
+      `license ${before.license_id} is for ${before.terms.product}, not for ${product}`,
+      "for another product, issue a new license: --request FILE --new",
+    );
+  }
+  const license_key = readLicenseKey(options) ?? before?.terms.license_key ?? null;
+  const changes = { ...terms, license_key, ...(product !== undefined && { product }) };
+  return applyTermsChanges(desk, before?.terms ?? null, changes);
+}
+
+const FORKED =
+  "the site's audit log does not continue the last one seen: it is a restored copy or a cloned machine";
+
+/** Refuses a weak binding and a forked site, unless an option accepts them. */
+function checkRequest(
+  desk: Desk,
+  request: LicenseRequest,
+  options: IssueOptions,
+  at: string,
+): LedgerEntry[] {
+  const hosts = [request, ...(request.pair?.hosts ?? [])];
+  const lists = hosts.map(({ hardware }) => hardware as readonly HashedComponent[]);
+  const hasNone = lists.some(({ length }) => length === 0);
+  if (hasNone || (lists.some(isWeakBinding) && !options.allowWeakBinding)) {
+    throw new DeskRefused(
+      "the appliance has a weak hardware binding: fewer than two components can be identified",
+      hasNone
+        ? "run the server on a machine whose hardware can be identified"
+        : "--allow-weak-binding accepts it",
+    );
+  }
+  const grace = listGraces(desk, request);
+  const seen = { ...buildSeenEntry(desk, request, at), ...(grace.length > 0 && { grace }) };
+  const splits = findSplits(desk, request);
+  const isForked = splits.length > 0 || !isContinuation(desk, request);
+  const installed = findReturnedButInstalled(desk, request);
+  const restored = findRepeatedRestores(desk, request);
+  if (!isForked && installed.length === 0 && restored.length === 0) return [seen];
+  const { appliance, request_id } = request;
+  if (options.acceptForkReason === null) {
+    const removeHint = "ask the site to remove it again and create a new request; ";
+    throw new DeskRefused(
+      [
+        ...(isForked ? (splits.length > 0 ? splits : [FORKED]) : []),
+        ...installed,
+        ...restored,
+      ].join("; "),
+      `${installed.length === 0 ? "" : removeHint}--accept-fork "REASON" accepts it and records the reason in the ledger`,
+    );
+  }
+  const reason = options.acceptForkReason;
+  const split = splits.length > 0 && { split: splits };
+  return [{ type: "forked", at, appliance, request_id, reason, ...split }, seen];
+}
+
+interface ApplianceBinding {
+  readonly appliance: string;
+  readonly jwk: PublicKey;
+  readonly hardware_id: string;
+  readonly hosts?: readonly string[];
+}
+
+function bindingOf(
+  request: LicenseRequest | null,
+  before: IssuedEntry | null,
+  hosts: readonly string[] | null,
+): ApplianceBinding {
+  const source = request ?? before;
+  if (source === null) {
+    throw new DeskRefused("there is no request to answer", "use --request or --renew");
+  }
+  const { appliance, jwk, hardware_id } = source;
+  if (jwk === null) {
+    throw new DeskRefused(
+      "this license was issued as a code, and the ledger has no key of the appliance",
+      "confirm its next activation code with berth vendor confirm",
+    );
+  }
+  // A request is signed by its site alone, and could have more in its key, even the private part.
+  return { appliance, jwk: publicPart(jwk), hardware_id, ...(hosts !== null && { hosts }) };
+}
+
+/** 48 bits of a digest of vendor, appliance and request: exact in a double, and never 0. */
+function deriveLicenseId(desk: Desk, request: LicenseRequest | null): number {
+  const name = [desk.vendor.vendor, request?.appliance, request?.request_id].join(" ");
+  return Number.parseInt(sha256(name).slice(0, 12), 16) || 1;
+}

@@ -1,0 +1,140 @@
+import type { RetiredKey } from "../../domain/model/state.ts";
+import type { PublicKey } from "../../license/documents/keys.ts";
+import type { TermsDocument } from "../../license/terms/terms.ts";
+
+/** An issued license, with everything needed to renew it without a request. */
+export interface IssuedEntry {
+  readonly type: "issued";
+  readonly at: string;
+  readonly license_id: number;
+  readonly serial: number;
+  readonly appliance: string;
+  /** Null for a license by confirmation code. */
+  readonly jwk: PublicKey | null;
+  readonly hardware_id: string;
+  /** The hardware ids of two hosts; absent: the license is for one. */
+  readonly hosts?: readonly string[];
+  readonly request_id: string | null;
+  /** The site's initialization code, if the confirmation code is for one. */
+  readonly initialization_code?: string;
+  readonly policy_hash?: string;
+  readonly terms: TermsDocument;
+  readonly document: string;
+}
+
+/** The total consumption of one license. */
+export interface ConsumptionTotal {
+  readonly license_id: number;
+  readonly total: number;
+}
+
+/** The state of an appliance's audit log and totals in one of its requests. */
+export interface SeenEntry {
+  readonly type: "seen";
+  readonly at: string;
+  readonly appliance: string;
+  readonly request_id: string;
+  /** When the site created the request, by its own clock; absent in lines of older versions. */
+  readonly created_at?: string;
+  readonly audit_seq: number;
+  readonly sum: string;
+  /** Consumption of this vendor's licenses at that time; absent in lines of older versions. */
+  readonly totals?: readonly ConsumptionTotal[];
+  /** Lineages of the restores that the request lists; absent: none. */
+  readonly restores?: readonly string[];
+  /** Licenses that were restored on other hardware, with a grace period; absent: none. */
+  readonly grace?: readonly SeenGrace[];
+  /** The pair that the request describes; absent: the request is for one host. */
+  readonly pair?: SeenPair;
+}
+
+export interface SeenGrace {
+  readonly license_id: number;
+  readonly serial: number;
+  /** Of the restore. */
+  readonly lineage: string;
+  readonly at: string;
+}
+
+/** A pair as one of its requests described it. */
+export interface SeenPair {
+  readonly log: string;
+  readonly epoch: number;
+  readonly leader: string;
+  readonly hosts: readonly SeenHost[];
+}
+
+export interface SeenHost {
+  readonly name: string;
+  readonly hardware_id: string;
+  /** The last line of its journal, and when the host reported it; null: it reported none. */
+  readonly head: { readonly seq: number; readonly sum: string; readonly at: string } | null;
+}
+
+/** The vendor accepted a request although it did not continue the site's audit log. */
+export interface ForkEntry {
+  readonly type: "forked";
+  readonly at: string;
+  readonly appliance: string;
+  readonly request_id: string;
+  readonly reason: string;
+  /** What shows that a pair was split; absent: nothing does. */
+  readonly split?: readonly string[];
+}
+
+export interface ReceiptEntry {
+  readonly type: "received";
+  readonly at: string;
+  readonly appliance: string;
+  readonly license_id: number;
+  readonly serial: number;
+  readonly total_consumptions: number;
+  /** When the site returned the license, by its own clock; absent in lines of older versions. */
+  readonly removed_at?: string;
+}
+
+/** A trust document after the first one: with a new key, or with other products. */
+export interface TrustEntry {
+  readonly type: "trust";
+  readonly at: string;
+  readonly version: number;
+  /** Id of the current key in this document. */
+  readonly key: string;
+  readonly products: readonly string[];
+  /** The keys that this document retires; absent: none. */
+  readonly retired?: readonly RetiredKey[];
+  /** The document, to write its file again if that is lost; absent in lines of older versions. */
+  readonly document?: string;
+}
+
+/** A signed policy; ledgers of older versions have no such lines. */
+export interface PolicyEntry {
+  readonly type: "policy";
+  readonly at: string;
+  readonly policy_id: string;
+  readonly terms: TermsDocument;
+  readonly document: string;
+}
+
+/** A site's usage statement, and the answer to it. Desks of 0.1.0 ignore such lines. */
+export interface StatementEntry {
+  readonly type: "statement";
+  readonly at: string;
+  readonly appliance: string;
+  readonly n: number;
+  /** SHA-256 of the document. */
+  readonly digest: string;
+  readonly from: string;
+  /** The day after the last one. */
+  readonly to: string;
+  readonly audit: { readonly from: number; readonly to: number; readonly sum: string };
+  /** Lineages of the restores and moves that the statement lists; absent: none. */
+  readonly restores?: readonly string[];
+  /** Why it was accepted although it does not continue the statement before; absent: it does. */
+  readonly accepted_fork?: string;
+  readonly document: string;
+  readonly acknowledgement: string;
+}
+
+export type LedgerEntry =
+  IssuedEntry | SeenEntry | ForkEntry | ReceiptEntry | TrustEntry | PolicyEntry | StatementEntry;

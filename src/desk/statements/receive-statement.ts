@@ -1,0 +1,160 @@
+import type { Instant } from "../../domain/time.ts";
+import { signAcknowledgement } from "../../license/documents/acknowledgement.ts";
+import { describeDocumentFault } from "../../license/documents/document-fault.ts";
+import {
+  verifyUsageStatement,
+  type UsageFigures,
+  type UsageStatement,
+} from "../../license/documents/usage-statement.ts";
+import { sha256 } from "../../platform/crypto/hash.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import type { DeskRecords } from "../desk-records.ts";
+import type { Desk } from "../desk.ts";
+import { DeskRefused } from "../desk-refused.ts";
+import type { IssuedEntry, StatementEntry } from "../ledger/ledger-entries.ts";
+import {
+  describeNewRestores,
+  findContradictions,
+  findStatementChain,
+  findWrongDates,
+} from "./statement-continuity.ts";
+
+export interface ReceiveOptions {
+  /** Null: a statement that does not continue the one before is refused. */
+  readonly acceptForkReason: string | null;
+  readonly now: Instant;
+}
+
+/** A statement that passed every check; nothing is written yet. */
+export interface CheckedStatement {
+  readonly statement: UsageStatement;
+  readonly document: string;
+  readonly digest: string;
+  /** What it contradicts, accepted with a reason; empty: nothing. */
+  readonly contradictions: readonly string[];
+  /** For a person to judge. */
+  readonly warnings: readonly string[];
+  /** The line of the ledger, if it was received before; null: it is new. */
+  readonly recorded: StatementEntry | null;
+}
+
+/** Makes every check; needs no key. */
+export async function checkStatement(
+  desk: DeskRecords,
+  document: string,
+  { acceptForkReason, now }: ReceiveOptions,
+): Promise<CheckedStatement> {
+  const verified = await verifyUsageStatement(document);
+  if (!verified.ok) {
+    throw new DeskRefused(
+      `the statement ${describeDocumentFault(verified.fault)}`,
+      "ask the site to send it again",
+    );
+  }
+  const { statement, figures } = verified.value;
+  if (statement.aud !== desk.vendor.vendor) {
+    throw new DeskRefused(
+      `the statement is for another vendor: ${statement.aud}`,
+      `this desk is vendor ${desk.vendor.vendor}; ask the site for a statement with --vendor`,
+    );
+  }
+  const issued = desk.ledger.issuedEntries().filter((entry) => entry.appliance === statement.iss);
+  refuseForeignLicenses(statement, figures, issued);
+  const digest = sha256(document);
+  const recorded =
+    desk.ledger
+      .statementEntries()
+      .find((entry) => entry.appliance === statement.iss && entry.digest === digest) ?? null;
+  const checked = { statement, document, digest, recorded };
+  if (recorded !== null)
+    return { ...checked, contradictions: [], warnings: describeReplacement(desk, recorded) };
+  const contradictions = [
+    ...findContradictions(desk.ledger, statement),
+    ...findWrongDates(statement, now),
+  ];
+  if (contradictions.length > 0 && acceptForkReason === null) {
+    throw new DeskRefused(
+      contradictions.join("; "),
+      'ask the site for the cause, and for missing statements (berth usage statement --number N); --accept-fork "REASON" accepts this one and records the reason in the ledger',
+    );
+  }
+  const last = findStatementChain(desk.ledger, statement.iss).at(-1) ?? null;
+  return { ...checked, contradictions, warnings: describeNewRestores(statement, last) };
+}
+
+/** An accepted fork may have replaced a statement that is received again. */
+function describeReplacement({ ledger }: DeskRecords, { appliance, n, digest }: StatementEntry) {
+  const chain = findStatementChain(ledger, appliance);
+  return chain.some((entry) => entry.digest === digest)
+    ? []
+    : [`statement ${n} is not counted: an accepted fork replaced it`];
+}
+
+/** Records the statement and signs the answer. The same statement gets the same answer again. */
+export async function recordStatement(
+  desk: Desk,
+  { statement, document, digest, contradictions, recorded }: CheckedStatement,
+  { acceptForkReason, now }: ReceiveOptions,
+): Promise<StatementEntry> {
+  if (recorded !== null) return recorded;
+  const { iss: appliance, n, from, to, audit, restores = [] } = statement;
+  const iat = Math.floor(now / 1_000);
+  const answer = { iss: desk.vendor.vendor, iat, appliance, n, digest };
+  const entry: StatementEntry = {
+    type: "statement",
+    at: rfc3339(now),
+    appliance,
+    n,
+    digest,
+    from,
+    to,
+    audit,
+    ...(restores.length > 0 && { restores: restores.map(({ lineage }) => lineage) }),
+    ...(contradictions.length > 0 && { accepted_fork: acceptForkReason ?? "" }),
+    document,
+    acknowledgement: await signAcknowledgement(answer, desk.key),
+  };
+  await desk.ledger.append(entry);
+  return entry;
+}
+
+/** Only licenses, products and features that this desk issued to the appliance. */
+function refuseForeignLicenses(
+  { iss }: UsageStatement,
+  { licenses, denied }: UsageFigures,
+  issued: readonly IssuedEntry[],
+): void {
+  if (issued.length === 0) {
+    throw new DeskRefused(
+      `this desk issued no license to appliance ${iss}`,
+      "berth vendor list shows the licenses and their appliances",
+    );
+  }
+  for (const { license_id, serial, product, pools } of licenses) {
+    const serials = issued.filter((entry) => entry.license_id === license_id);
+    const isKnown = serials.some((entry) => entry.serial === serial);
+    if (!isKnown || serials[0]?.terms.product !== product) {
+      throw unknownLicense(`license ${license_id}, serial ${serial}, of ${product}`);
+    }
+    const codes = featureCodes(serials);
+    const foreign = pools.find(({ feature }) => feature !== null && !codes.has(feature));
+    if (foreign !== undefined)
+      throw unknownLicense(`feature ${foreign.feature} of license ${license_id}`);
+  }
+  for (const { product, feature } of denied) {
+    const serials = issued.filter(({ terms }) => terms.product === product);
+    const isKnown = feature === null || featureCodes(serials).has(feature);
+    if (serials.length === 0 || !isKnown) {
+      throw unknownLicense(feature === null ? product : `feature ${feature} of ${product}`);
+    }
+  }
+}
+
+const featureCodes = (serials: readonly IssuedEntry[]): Set<string> =>
+  new Set(serials.flatMap(({ terms }) => terms.features.map(({ code }) => code)));
+
+const unknownLicense = (name: string): DeskRefused =>
+  new DeskRefused(
+    `the statement reports ${name}, which this desk did not issue to that appliance`,
+    "berth vendor list --all shows what was issued; if the ledger was restored from a backup, restore a newer one",
+  );

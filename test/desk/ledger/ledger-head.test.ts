@@ -1,0 +1,138 @@
+// A ledger whose end was cut off, and lines of an older version after lines of this version.
+import { describe, expect, test } from "bun:test";
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { realDisk } from "../../../src/platform/files/disk.ts";
+import { Desk } from "../../../src/desk/desk.ts";
+import { verifyDesk } from "../../../src/desk/verify-desk.ts";
+import { runBerth, runOrThrow } from "../../support/run-berth.ts";
+import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../../support/desk-and-site.ts";
+import { makeDiskError, FaultyDisk } from "../../support/faulty-disk.ts";
+
+const ledgerPath = (folder: string): string => join(folder, "ledger.jsonl");
+const headPath = (folder: string): string => join(folder, "ledger.head");
+const readLines = (folder: string): string[] =>
+  readFileSync(ledgerPath(folder), "utf8").split("\n").slice(0, -1);
+const writeLines = (folder: string, lines: readonly string[]): void =>
+  writeFileSync(ledgerPath(folder), lines.map((line) => `${line}\n`).join(""));
+
+/** A desk with two licenses, which are four ledger lines. */
+async function deskWithLicenses() {
+  const { desk, folder, site } = await openDeskAndSite();
+  await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots: 1 } });
+  await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots: 2 } });
+  return { desk, folder, site };
+}
+
+const signPolicy = (folder: string) =>
+  runBerth(["vendor", "policy", "--dir", folder, "--policy-id", "p", "--product", "sim"]);
+
+describe("the ledger", () => {
+  test.each<[description: string, cut: (lines: string[]) => string[], message: string]>([
+    ["without its last line", (lines) => lines.slice(0, -1), "has only 3 of its 4 lines"],
+    ["without any line", () => [], "has only 0 of its 4 lines"],
+  ])("%s is reported by verify, and the desk signs nothing", async (_, cut, message) => {
+    const { folder, site } = await deskWithLicenses();
+    const stale = await Desk.open(realDisk, folder, null);
+    writeLines(folder, cut(readLines(folder)));
+    const verified = await runBerth(["vendor", "verify", "--dir", folder]);
+    expect([verified.code, verified.stderr]).toEqual([1, expect.stringContaining(message)]);
+    const shown = await runBerth(["vendor", "list", "--dir", folder]);
+    expect([shown.code, shown.stderr]).toEqual([0, expect.stringContaining(message)]);
+    const before = [
+      readFileSync(ledgerPath(folder), "utf8"),
+      readFileSync(headPath(folder), "utf8"),
+    ];
+    const refused = await signPolicy(folder);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(message)]);
+    expect(refused.stderr).toContain("delete ledger.head");
+    expect(issueTestLicense(stale, await makeRequestFrom(site))).rejects.toThrow(
+      "another command is writing",
+    );
+    const after = [
+      readFileSync(ledgerPath(folder), "utf8"),
+      readFileSync(headPath(folder), "utf8"),
+    ];
+    expect(after).toEqual(before);
+    rmSync(headPath(folder));
+    expect((await signPolicy(folder)).code).toBe(0);
+  });
+
+  test("with replaced lines is reported by verify", async () => {
+    const [first, second] = [await deskWithLicenses(), await deskWithLicenses()];
+    writeFileSync(ledgerPath(first.folder), readFileSync(ledgerPath(second.folder)));
+    const { faults } = await verifyDesk(realDisk, first.folder, null);
+    expect(faults.map(({ problem }) => problem)).toContainEqual(
+      expect.stringContaining("line 4 was changed after it was written"),
+    );
+  });
+
+  test("without ledger.head is valid, and the next line creates the file", async () => {
+    const { folder } = await deskWithLicenses();
+    rmSync(headPath(folder));
+    await runOrThrow(["vendor", "verify", "--dir", folder]);
+    expect((await signPolicy(folder)).code).toBe(0);
+    expect(existsSync(headPath(folder))).toBe(true);
+    writeLines(folder, readLines(folder).slice(0, -1));
+    expect((await runBerth(["vendor", "verify", "--dir", folder])).code).toBe(1);
+  });
+
+  test("keeps an answer and stays valid if ledger.head could not be written", async () => {
+    const { folder, site } = await deskWithLicenses();
+    const disk = new FaultyDisk();
+    const desk = await Desk.open(disk, folder, null);
+    disk.beforeCall = ({ path }) => {
+      if (path.includes("ledger.head")) throw makeDiskError("ENOSPC");
+    };
+    await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots: 3 } });
+    disk.clearFaults();
+    expect((await Desk.open(realDisk, folder, null)).ledger.issuedEntries()).toHaveLength(3);
+    expect((await verifyDesk(realDisk, folder, null)).faults).toEqual([]);
+  });
+
+  test("accepts lines without a hash from an older version, and verify names them", async () => {
+    const { folder, site } = await deskWithLicenses();
+    const lines = readLines(folder);
+    const desk = await Desk.open(realDisk, folder, null);
+    const issued = await issueTestLicense(desk, await makeRequestFrom(site), {
+      terms: { slots: 3 },
+    });
+    const added = readLines(folder).slice(lines.length);
+    rmSync(headPath(folder));
+    const bare = added.map((line) => line.replace(/,"prev":"[0-9a-f]{64}"/, ""));
+    writeLines(folder, lines);
+    appendFileSync(ledgerPath(folder), bare.map((line) => `${line}\n`).join(""));
+    const signed = await signPolicy(folder);
+    const message = "lines 5, 6 have no hash of the previous line";
+    expect([signed.code, signed.stderr]).toEqual([0, expect.stringContaining(message)]);
+    const opened = await Desk.open(realDisk, folder, null);
+    expect(opened.ledger.issuedEntries()[0]).toEqual(issued);
+    expect(opened.notes).toEqual([]);
+    const verified = await runBerth(["vendor", "verify", "--dir", folder]);
+    expect([verified.code, verified.stderr]).toEqual([0, expect.stringContaining(message)]);
+    writeLines(folder, readLines(folder).toSpliced(5, 1));
+    const cut = await runBerth(["vendor", "verify", "--dir", folder]);
+    expect([cut.code, cut.stderr]).toEqual([1, expect.stringContaining("does not continue")]);
+  });
+});
+
+test("verify reports successors that have no line in the ledger", async () => {
+  const { desk, folder } = await openDeskAndSite();
+  await desk.rotateKey(realDisk, folder, null);
+  writeLines(folder, []);
+  rmSync(headPath(folder));
+  const verified = await runBerth(["vendor", "verify", "--dir", folder]);
+  expect([verified.code, verified.stderr]).toEqual([
+    0,
+    expect.stringContaining("the ledger has no line for version 2"),
+  ]);
+});
+
+test("verify names key files that are left over", async () => {
+  const { folder } = await openDeskAndSite();
+  writeFileSync(join(folder, "vendor.jwe.new"), "x");
+  writeFileSync(join(folder, "0000000000000000.vendor.jwk"), "x");
+  const { stderr } = await runBerth(["vendor", "verify", "--dir", folder]);
+  expect(stderr).toContain("vendor.jwe.new");
+  expect(stderr).toContain("0000000000000000.vendor.jwk");
+});

@@ -1,0 +1,284 @@
+import { describe, expect, test } from "bun:test";
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { signTrustDocument } from "../../../src/license/documents/trust.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
+import { errorCode } from "../../../src/platform/files/system-error.ts";
+import { GENESIS, sha256 } from "../../../src/platform/crypto/hash.ts";
+import { confirmActivation, createPolicy } from "../../../src/desk/issuing/airgap.ts";
+import { Desk } from "../../../src/desk/desk.ts";
+import { receiveReceipt } from "../../../src/desk/issuing/receive-receipt.ts";
+import { openAppliance, type Appliance } from "../../support/appliance.ts";
+import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../../support/desk-and-site.ts";
+import { failCallAt, FaultyDisk } from "../../support/faulty-disk.ts";
+import { unwrap } from "../../support/licensed-store.ts";
+import { MONDAY } from "../../support/scenario.ts";
+
+const open = (folder: string) => Desk.open(realDisk, folder, null);
+
+/** The text of the ledger file. */
+const readLedger = (folder: string): string => readFileSync(join(folder, "ledger.jsonl"), "utf8");
+
+describe("the ledger", () => {
+  test.each([
+    ["an interrupted write", '{"type":"iss'],
+    ["a line without a line feed", '{"type":"seen"}'],
+  ])(
+    "is cut after its last complete line if it ends in %s, and the rest is kept in a file",
+    async (_description, tail) => {
+      const { desk, folder, site } = await openDeskAndSite();
+      const first = await issueTestLicense(desk, await makeRequestFrom(site));
+      const complete = readLedger(folder);
+      appendFileSync(join(folder, "ledger.jsonl"), tail);
+      const opened = await open(folder);
+      const tornPath = join(folder, `ledger.jsonl.${Buffer.byteLength(complete)}.torn`);
+      expect(opened.ledger.notes).toEqual([
+        `${join(folder, "ledger.jsonl")} ended in an interrupted write; its ${tail.length} bytes were moved to ${tornPath}`,
+      ]);
+      expect([readLedger(folder), readFileSync(tornPath, "utf8")]).toEqual([complete, tail]);
+      expect(opened.ledger.issuedEntries()).toEqual([first]);
+      await issueTestLicense(opened, await makeRequestFrom(site), { terms: { slots: 7 } });
+      const { ledger } = await open(folder);
+      expect([ledger.issuedEntries().length, ledger.notes]).toEqual([2, []]);
+    },
+  );
+
+  test("is not cut while another command is writing to it", async () => {
+    const { folder } = await openDeskAndSite();
+    const path = join(folder, "ledger.jsonl");
+    appendFileSync(path, '{"type":"iss');
+    const lock = realDisk.lock(`${path}.lock`);
+    expect(open(folder)).rejects.toThrow("another command is writing");
+    lock?.release();
+    expect(readLedger(folder)).toBe('{"type":"iss');
+  });
+
+  test.each([
+    ["the disk becomes full during the write", (disk: FaultyDisk) => (disk.bytesLeft = 700)],
+    ["the disk is full before the write", (disk: FaultyDisk) => (disk.bytesLeft = 0)],
+    ["a sync fails", (disk: FaultyDisk) => failCallAt(disk, 1, "EIO", "sync")],
+  ])("is unchanged if %s, and accepts the next answer", async (_description, breakDisk) => {
+    const { desk, folder, site } = await openDeskAndSite();
+    await issueTestLicense(desk, await makeRequestFrom(site));
+    const before = readLedger(folder);
+    const disk = new FaultyDisk();
+    const failing = await Desk.open(disk, folder, null);
+    breakDisk(disk);
+    const request = await makeRequestFrom(site);
+    const attempt = issueTestLicense(failing, request, { terms: { slots: 7 } });
+    expect(await attempt.catch((error: unknown) => errorCode(error))).toMatch(/^(?:ENOSPC|EIO)$/);
+    expect(readLedger(folder)).toBe(before);
+    disk.clearFaults();
+    await issueTestLicense(failing, request, { terms: { slots: 7 } });
+    expect((await open(folder)).ledger.issuedEntries()).toHaveLength(2);
+  });
+
+  test.each([
+    ["a line is not an entry", "null\n"],
+    ["a line is not JSON", "what\n"],
+    ["an incomplete line is followed by a line feed", '{"type":"iss\n'],
+  ])("is refused with the line number if %s", async (_description, tail) => {
+    const { desk, folder, site } = await openDeskAndSite();
+    await issueTestLicense(desk, await makeRequestFrom(site));
+    appendFileSync(join(folder, "ledger.jsonl"), tail);
+    expect(open(folder)).rejects.toThrow("is damaged at line 3");
+  });
+
+  test("contains in each line the hash of the line before", async () => {
+    const { desk, folder, site } = await openDeskAndSite();
+    await issueTestLicense(desk, await makeRequestFrom(site));
+    await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots: 7 } });
+    let sum = GENESIS;
+    for (const line of readLedger(folder).split("\n").slice(0, -1)) {
+      expect((JSON.parse(line) as { prev: string }).prev).toBe(sum);
+      sum = sha256(line);
+    }
+    const reopened = await open(folder);
+    await issueTestLicense(reopened, await makeRequestFrom(site), { terms: { slots: 8 } });
+    expect((await open(folder)).ledger.issuedEntries()).toHaveLength(3);
+  });
+
+  test("is refused with the line number if a line was removed or changed", async () => {
+    const { desk, folder, site } = await openDeskAndSite();
+    for (const slots of [1, 2, 3]) {
+      await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots } });
+    }
+    const lines = readLedger(folder).split("\n");
+    expect(lines).toHaveLength(7);
+    const openWith = async (changed: string[]): Promise<unknown> => {
+      writeFileSync(join(folder, "ledger.jsonl"), changed.join("\n"));
+      return open(folder).then(
+        () => "opened",
+        (error: unknown) => (error as Error).message,
+      );
+    };
+    const path = join(folder, "ledger.jsonl");
+    for (let index = 0; index < 5; index += 1) {
+      const reason = `${path} does not continue the ledger at line`;
+      expect(await openWith(lines.toSpliced(index, 1))).toBe(`${reason} ${index + 1}`);
+      const changed = lines[index]?.replace('"at":"2026', '"at":"2025') ?? "";
+      expect(changed).not.toBe(lines[index]);
+      expect(await openWith(lines.with(index, changed))).toBe(`${reason} ${index + 2}`);
+    }
+    const { prev: _prev, ...bare } = JSON.parse(lines[4] ?? "") as { prev: string };
+    expect(await openWith(lines.with(4, JSON.stringify(bare)))).toContain("at line 6");
+    expect(await openWith(lines.toSpliced(5, 1))).toBe("ledger.jsonl has only 5 of its 6 lines");
+    expect(await openWith(lines)).toBe("opened");
+  });
+
+  test("of an older version opens and is chained from its next line on", async () => {
+    const { desk, folder, site } = await openDeskAndSite();
+    await issueTestLicense(desk, await makeRequestFrom(site));
+    const path = join(folder, "ledger.jsonl");
+    const old = readLedger(folder).replaceAll(/,"prev":"[0-9a-f]{64}"/g, "");
+    expect(old).not.toContain("prev");
+    writeFileSync(path, old);
+    rmSync(join(folder, "ledger.head"));
+    const opened = await open(folder);
+    await issueTestLicense(opened, await makeRequestFrom(site), { terms: { slots: 7 } });
+    expect((await open(folder)).ledger.issuedEntries()).toHaveLength(2);
+    const lines = readLedger(folder).split("\n");
+    writeFileSync(path, lines.toSpliced(1, 1).join("\n"));
+    expect(open(folder)).rejects.toThrow("does not continue the ledger at line 2");
+  });
+
+  test("is reported as missing if its file is gone, and not created again", async () => {
+    const { folder } = await openDeskAndSite();
+    rmSync(join(folder, "ledger.jsonl"));
+    expect(open(folder)).rejects.toThrow("is missing");
+  });
+
+  test("accepts only one of two concurrent answers", async () => {
+    const { folder, site } = await openDeskAndSite();
+    const request = await makeRequestFrom(site);
+    const [first, second] = [await open(folder), await open(folder)];
+    const answers = await Promise.allSettled([
+      issueTestLicense(first, request, { terms: { slots: 1 } }),
+      issueTestLicense(second, request, { terms: { slots: 999 } }),
+    ]);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    expect((await open(folder)).ledger.issuedEntries()).toHaveLength(1);
+  });
+});
+
+test("a desk that was opened before another command wrote refuses to issue a license", async () => {
+  const { desk, folder, site } = await openDeskAndSite();
+  const before = await open(folder);
+  await issueTestLicense(desk, await makeRequestFrom(site));
+  const attempt = issueTestLicense(before, await makeRequestFrom(site), { terms: { slots: 9 } });
+  expect(attempt).rejects.toThrow("another command is writing");
+  expect((await open(folder)).ledger.issuedEntries()).toHaveLength(1);
+});
+
+describe("a license key", () => {
+  test("is refused for a second appliance, also with --license-id", async () => {
+    const { desk, site } = await openDeskAndSite();
+    const other = await openAppliance({ licenses: {} });
+    unwrap(
+      await other.vendorTrust.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"),
+    );
+    const first = await issueTestLicense(desk, await makeRequestFrom(site, "sim", "K-1"));
+    const otherRequest = await makeRequestFrom(other, "sim", "K-1");
+    expect(issueTestLicense(desk, otherRequest)).rejects.toThrow("another appliance has");
+    const withId = issueTestLicense(desk, otherRequest, { licenseId: first.license_id });
+    expect(withId).rejects.toThrow("belongs to another appliance");
+    expect((await issueTestLicense(desk, otherRequest, { isNew: true })).serial).toBe(1);
+  });
+});
+
+describe("a license key confirmed by code", () => {
+  test("is refused for a second appliance while the first still has its license", async () => {
+    const { desk, site } = await openDeskAndSite();
+    const other = await openAppliance({ licenses: {} });
+    const policy = await createPolicy(desk, "basic", { product: "sim" }, MONDAY);
+    const confirmFor = async (appliance: Appliance, serial: number | null = null) =>
+      confirmActivation(desk, {
+        policy,
+        licenseKey: "K-1",
+        activationCode: unwrap(
+          await appliance.services.airgap.createActivationCode("K-1", "", "test"),
+        ).code,
+        initializationCode: "",
+        validUntil: null,
+        serial,
+        allowWeakBinding: true,
+        now: MONDAY,
+      });
+    await confirmFor(site);
+    expect(confirmFor(other)).rejects.toThrow("another appliance has");
+    expect((await confirmFor(site, 9)).policy_id).toBe("basic");
+    await confirmFor(site, 3);
+    await confirmFor(site);
+    expect(desk.ledger.issuedEntries().map(({ serial }) => serial)).toEqual([10, 3, 9, 1]);
+  });
+
+  test("can be returned by two appliances with the same serial", async () => {
+    const { desk, site } = await openDeskAndSite();
+    const others = [await openAppliance({ licenses: {} }), await openAppliance({ licenses: {} })];
+    const policy = await createPolicy(desk, "basic", { product: "sim" }, MONDAY);
+    const trust = await signTrustDocument(desk.vendor, desk.key);
+    const confirmFor = async ({ services }: Appliance, serial: number | null) => {
+      const activationCode = unwrap(
+        await services.airgap.createActivationCode("K-1", "", "test"),
+      ).code;
+      const codes = { policy, licenseKey: "K-1", activationCode, initializationCode: "" };
+      const options = { validUntil: null, serial, allowWeakBinding: true, now: MONDAY };
+      const { confirmation_code: code } = await confirmActivation(desk, { ...codes, ...options });
+      const request = { policy, licenseKey: "K-1", policyId: null, code, peer: "test" };
+      return unwrap(await services.airgap.installLicense(request)).id;
+    };
+    for (const appliance of [site, ...others.slice(0, 1)]) {
+      unwrap(await appliance.vendorTrust.trustVendor(trust, "test"));
+      const id = await confirmFor(appliance, 1);
+      const receipt = unwrap(await appliance.licensing.removeLicense(id, false, "test"));
+      await receiveReceipt(desk, receipt, MONDAY);
+      await receiveReceipt(desk, receipt, MONDAY);
+    }
+    expect(desk.ledger.receiptEntries().map(({ appliance }) => appliance)).toEqual([
+      site.services.identity.id,
+      others[0]?.services.identity.id ?? "",
+    ]);
+    const last = others[1];
+    if (last === undefined) throw new Error("there is no third appliance");
+    unwrap(await last.vendorTrust.trustVendor(trust, "test"));
+    await confirmFor(last, null);
+    expect(desk.ledger.issuedEntries()[0]?.serial).toBe(2);
+  });
+
+  test.each(["K-1\u200b", "K-1 ", "\u202eK-1"])(
+    "%j is refused because of invisible characters or spaces",
+    async (licenseKey) => {
+      const { desk, site } = await openDeskAndSite();
+      const policy = await createPolicy(desk, "basic", { product: "sim" }, MONDAY);
+      const { code } = unwrap(await site.services.airgap.createActivationCode("K-1", "", "test"));
+      const attempt = confirmActivation(desk, {
+        policy,
+        licenseKey,
+        activationCode: code,
+        initializationCode: "",
+        validUntil: null,
+        serial: null,
+        allowWeakBinding: true,
+        now: MONDAY,
+      });
+      expect(attempt).rejects.toThrow("invisible characters");
+      expect(desk.ledger.issuedEntries()).toEqual([]);
+    },
+  );
+});
+
+describe("receiveReceipt", () => {
+  test("refuses a receipt for an older serial than the newest answer, which the site refuses too", async () => {
+    const { desk, site } = await openDeskAndSite();
+    const first = await issueTestLicense(desk, await makeRequestFrom(site));
+    unwrap(await site.licensing.installLicense(first.document, "test"));
+    const second = await issueTestLicense(desk, await makeRequestFrom(site));
+    expect([first.serial, second.serial]).toEqual([1, 2]);
+    const receipt = unwrap(await site.licensing.removeLicense(first.license_id, false, "test"));
+    expect(receiveReceipt(desk, receipt, MONDAY)).rejects.toThrow(
+      "the newest serial of this license is 2",
+    );
+    const outcome = await site.licensing.installLicense(second.document, "test");
+    expect(outcome).toMatchObject({ ok: false, fault: { code: "request_unknown" } });
+  });
+});
