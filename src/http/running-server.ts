@@ -3,7 +3,7 @@ import type { Result } from "../domain/result.ts";
 import type { BackupScheduler } from "../operations/backups/backup-scheduler.ts";
 import type { Notifier } from "../operations/notifications/notifier.ts";
 import type { MaintenanceFault, SettingsChangeFault } from "../faults/fault-types.ts";
-import { FindingReply, PassedCheckReply, SeverityReply } from "./reply/findings.ts";
+import { FindingReply, PassedCheckReply, SeverityReply } from "./routes/health/findings.ts";
 
 const text = Type.String();
 const count = Type.Integer();

@@ -4,7 +4,7 @@ import { createApp } from "./app.ts";
 import { socketGate, type Gate } from "./access/gate.ts";
 import { WaitingCount } from "./access/waiting-count.ts";
 import { withAccessLog, type LogMode } from "./access/access-log.ts";
-import { compressReply } from "./reply/compress.ts";
+import { compressReply } from "./compress.ts";
 import type { Services } from "./services.ts";
 
 export interface Listener {

@@ -3,7 +3,7 @@ import type { ServerAccess } from "../operations/health/exposures.ts";
 import type { ApplianceOperations } from "../operations/wire.ts";
 import type { RunningServer } from "./running-server.ts";
 import type { RequestDurations } from "./metrics/request-durations.ts";
-import type { StatusStreams } from "./reply/status-streams.ts";
+import type { StatusStreams } from "./routes/page/status-streams.ts";
 
 /** The services that the routes use. */
 export interface Services extends ApplianceOperations {

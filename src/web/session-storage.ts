@@ -1,4 +1,4 @@
-import type { StartedSessionReply } from "../http/routes/sessions.ts";
+import type { StartedSessionReply } from "../http/routes/access/sessions.ts";
 
 const KEY = "berth-session";
 

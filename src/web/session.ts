@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import type { StartedSessionReply } from "../http/routes/sessions.ts";
+import type { StartedSessionReply } from "../http/routes/access/sessions.ts";
 import { readStoredSession, storeSession } from "./session-storage.ts";
 
 /** A session that the server has started for this tab. */

@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import { DEFAULT_WARNING_DAYS } from "../domain/licenses/end-date.ts";
-import type { StatusReply } from "../http/reply/status.ts";
+import type { StatusReply } from "../http/routes/health/status-schema.ts";
 import { fetchResponse, ApiError } from "./api.ts";
 import { standbyNotice } from "./pair/standby.ts";
 import { accessState } from "./session.ts";

@@ -2,9 +2,12 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { AuditRepairReply, AuditSealReply } from "../../src/http/routes/audit-maintenance.ts";
+import type {
+  AuditRepairReply,
+  AuditSealReply,
+} from "../../src/http/routes/audit/audit-maintenance.ts";
 import type { DoctorReply, VerifyReply } from "../../src/http/running-server.ts";
-import type { StatusReply } from "../../src/http/reply/status.ts";
+import type { StatusReply } from "../../src/http/routes/health/status-schema.ts";
 import { runWithAnswer } from "../support/run-berth.ts";
 import { runBinary, type CommandResult } from "../support/binary.ts";
 import { flipBit } from "../support/backup-site.ts";

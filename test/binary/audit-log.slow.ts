@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
+import type { AuditPageReply } from "../../src/http/routes/audit/audit-log.ts";
 import { runBinary, startBinary } from "../support/binary.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";

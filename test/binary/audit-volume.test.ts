@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { connect } from "node:net";
 import { join } from "node:path";
-import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
+import type { AuditPageReply } from "../../src/http/routes/audit/audit-log.ts";
 import { RunningSite } from "../support/running-site.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { StatusReply } from "../../src/http/reply/status.ts";
+import type { StatusReply } from "../../src/http/routes/health/status-schema.ts";
 import {
   basicAuthHeader,
   bearerHeader,

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Episode } from "../../src/domain/model/demand/episode.ts";
-import type { AuditEntryReply } from "../../src/http/reply/audit-entry.ts";
+import type { AuditEntryReply } from "../../src/http/routes/audit/audit-entry.ts";
 import { startBinary, type ServerProcess } from "../support/binary.ts";
 import { RunningSite } from "../support/running-site.ts";
 import { featureTerms } from "../support/scenario.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { RulesCheckReply } from "../../src/http/reply/rules.ts";
+import type { RulesCheckReply } from "../../src/http/routes/rules/rules-reply.ts";
 import type { DoctorReply, SettingsReply, VerifyReply } from "../../src/http/running-server.ts";
 import { runBinary, startBinary } from "../support/binary.ts";
 import { flipBit } from "../support/backup-site.ts";

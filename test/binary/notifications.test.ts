@@ -1,7 +1,7 @@
 // The program of on_event and syslog, with the executable, real processes and real sockets.
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { StatusReply } from "../../src/http/reply/status.ts";
+import type { StatusReply } from "../../src/http/routes/health/status-schema.ts";
 import { isRunning } from "../../src/platform/system/processes.ts";
 import { openDatagramSocket } from "../support/datagram-socket.ts";
 import { EventProgram } from "../support/event-program.ts";

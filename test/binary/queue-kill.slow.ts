@@ -4,7 +4,7 @@
 import { expect, onTestFinished, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { QueueReply } from "../../src/http/reply/queue.ts";
+import type { QueueReply } from "../../src/http/routes/queue/queue-schemas.ts";
 import { startBinary, type ServerProcess } from "../support/binary.ts";
 import { spawnBerth } from "../support/kill-command.ts";
 import { runBerth } from "../support/run-berth.ts";

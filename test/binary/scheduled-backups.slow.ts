@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { BackupsReply } from "../../src/http/routes/backups.ts";
+import type { BackupsReply } from "../../src/http/routes/backups/backups.ts";
 import { HOUR, instant } from "../../src/domain/time.ts";
 import { makeStoredBackup } from "../../src/operations/backups/backup-folder.ts";
 import { folderChecks } from "../../src/operations/folder/folder-checks.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { BackupReply, BackupsReply } from "../../src/http/routes/backups.ts";
+import type { BackupReply, BackupsReply } from "../../src/http/routes/backups/backups.ts";
 import type { SettingsReply } from "../../src/http/running-server.ts";
-import type { StatusReply } from "../../src/http/reply/status.ts";
+import type { StatusReply } from "../../src/http/routes/health/status-schema.ts";
 import { flipBit } from "../support/backup-site.ts";
 import { runBinary, startBinary } from "../support/binary.ts";
 import { callAdmin, getAdminJson, serveSite, type ServedSite } from "../support/served-site.ts";

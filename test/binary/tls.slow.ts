@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import { issueServerCertificate, createAuthority } from "../../src/platform/crypto/x509.ts";
-import type { StatusReply } from "../../src/http/reply/status.ts";
+import type { StatusReply } from "../../src/http/routes/health/status-schema.ts";
 import { runBinary } from "../support/binary.ts";
 import { bearerHeader, RunningSite, NETWORK_ADDRESS } from "../support/running-site.ts";
 import { requestRepeatedly, requestOnce } from "../support/tls-client.ts";

@@ -3,7 +3,7 @@
 import { expect, onTestFinished, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { UsageReply } from "../../src/http/routes/usage.ts";
+import type { UsageReply } from "../../src/http/routes/usage/usage.ts";
 import { runBinary, startBinary, type ServerProcess } from "../support/binary.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
 import { tempFolder } from "../support/temp-folder.ts";

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { StatusReply } from "../../src/http/reply/status.ts";
-import type { UsageReply } from "../../src/http/routes/usage.ts";
+import type { StatusReply } from "../../src/http/routes/health/status-schema.ts";
+import type { UsageReply } from "../../src/http/routes/usage/usage.ts";
 import { runBinary, startBinary, type ServerProcess } from "../support/binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { QueueReply } from "../../src/http/reply/queue.ts";
+import type { QueueReply } from "../../src/http/routes/queue/queue-schemas.ts";
 import { startBinary, type ServerProcess } from "../support/binary.ts";
 import { runBerth, runJsonOrThrow, runOrThrow } from "../support/run-berth.ts";
 import { sendRaw } from "../support/raw-request.ts";

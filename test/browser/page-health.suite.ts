@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "bun:test";
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { makeTempFolder } from "../support/suite-harness.ts";
-import type { StatusReply } from "../../src/http/reply/status.ts";
+import type { StatusReply } from "../../src/http/routes/health/status-schema.ts";
 import { callApi, startLicensedSite, type Licensed } from "./licensed-site.ts";
 import {
   createToken,

@@ -1,7 +1,7 @@
 // The Overview page: licenses in every state, use and denied demand, and how soon a change appears.
 import { beforeAll, expect, test } from "bun:test";
 import type { Locator, Page } from "playwright-core";
-import type { UsageReply } from "../../src/http/routes/usage.ts";
+import type { UsageReply } from "../../src/http/routes/usage/usage.ts";
 import { isSoak } from "../support/suite-harness.ts";
 import { callApi, startLicensedSite, type Licensed } from "./licensed-site.ts";
 import { createToken, HOSTILE, openSignedIn, PHONE, type OperatorPage } from "./operator-page.ts";

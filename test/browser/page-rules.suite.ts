@@ -3,7 +3,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Locator, Page } from "playwright-core";
-import type { RulesReply } from "../../src/http/reply/rules.ts";
+import type { RulesReply } from "../../src/http/routes/rules/rules-reply.ts";
 import { applyRules, callApi, startLicensedSite, type Licensed } from "./licensed-site.ts";
 import {
   createToken,

@@ -1,7 +1,7 @@
 // Compressed replies, as a real listener sends them.
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
-import { compressJson } from "../../src/http/reply/compress.ts";
+import { compressJson } from "../../src/http/compress.ts";
 import { listen } from "../../src/http/server.ts";
 import { openAppliance } from "../support/appliance.ts";
 

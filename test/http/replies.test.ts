@@ -3,7 +3,7 @@ import { RequestDurations } from "../../src/http/metrics/request-durations.ts";
 import type { GrantEstimator } from "../../src/operations/queue/grant-estimator.ts";
 import type { MetricsReader } from "../../src/operations/metrics/metrics-reader.ts";
 import type { Services } from "../../src/http/services.ts";
-import type { StatusStreams } from "../../src/http/reply/status-streams.ts";
+import type { StatusStreams } from "../../src/http/routes/page/status-streams.ts";
 import type { AccessControl } from "../../src/operations/access-control.ts";
 import type { Airgap } from "../../src/operations/airgap.ts";
 import type { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";

@@ -5,7 +5,7 @@ import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
-import { matchesFilter, type AuditFilter } from "../../src/http/reply/audit-entry.ts";
+import { matchesFilter, type AuditFilter } from "../../src/http/routes/audit/audit-entry.ts";
 import {
   parsePosition,
   AuditLogReader,

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect } from "bun:test";
 import { chmodSync, chownSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { PairReply } from "../../src/http/reply/pair.ts";
+import type { PairReply } from "../../src/http/routes/pair/pair-reply.ts";
 import type { DoctorReply } from "../../src/http/running-server.ts";
 import { SmallDisk } from "../faults/disk-full/small-disk.ts";
 import { runBinary } from "../support/binary.ts";

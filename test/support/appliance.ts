@@ -10,16 +10,19 @@ import { createApp } from "../../src/http/app.ts";
 import type { Services } from "../../src/http/services.ts";
 import type { Gate } from "../../src/http/access/gate.ts";
 import { WaitingCount } from "../../src/http/access/waiting-count.ts";
-import type { FeatureObject, LicenseObject } from "../../src/http/reply/license-object.ts";
+import type {
+  FeatureObject,
+  LicenseObject,
+} from "../../src/http/routes/licenses/license-object.ts";
 import type { RegistrationReply } from "../../src/http/routes/admin.ts";
-import type { StatusReply } from "../../src/http/reply/status.ts";
+import type { StatusReply } from "../../src/http/routes/health/status-schema.ts";
 import type {
   ConsumptionReply,
   FeatureConsumptionReply,
-} from "../../src/http/routes/consumption-fields.ts";
+} from "../../src/http/routes/consumption/consumption-fields.ts";
 import { RequestDurations } from "../../src/http/metrics/request-durations.ts";
-import { StatusStreams } from "../../src/http/reply/status-streams.ts";
-import type { SlotReply } from "../../src/http/routes/slot-reply.ts";
+import { StatusStreams } from "../../src/http/routes/page/status-streams.ts";
+import type { SlotReply } from "../../src/http/routes/slots/slot-reply.ts";
 import type { RunningServer } from "../../src/http/running-server.ts";
 import type { HardwareComponent } from "../../src/license/documents/hardware.ts";
 import type { FullCheck } from "../../src/operations/health/assess-health.ts";

@@ -61,8 +61,8 @@ const BANNED_PHRASES: readonly (readonly [phrase: RegExp, replacement: string])[
 /** Names that are values in the journal, or fields of the API: they cannot change. */
 const STORED_NAMES: ReadonlySet<string> = new Set([
   "src/domain/clock/clock-events.ts held",
-  "src/http/reply/queue.ts held",
-  "src/http/reply/queue-reply.ts held",
+  "src/http/routes/queue/queue-schemas.ts held",
+  "src/http/routes/queue/queue-reply.ts held",
   "src/web/queue/queue-status.ts held",
   "src/web/queue/queue-texts.ts held",
   "src/web/queue/queue.tsx held",

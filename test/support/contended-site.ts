@@ -3,7 +3,7 @@
 import { onTestFinished } from "bun:test";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { QueueReply } from "../../src/http/reply/queue.ts";
+import type { QueueReply } from "../../src/http/routes/queue/queue-schemas.ts";
 import { startBinary, type ServerProcess } from "./binary.ts";
 import { makeLicensedSite } from "./site-folder.ts";
 import { tempFolder } from "./temp-folder.ts";

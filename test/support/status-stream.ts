@@ -1,6 +1,6 @@
 // A client of a server's status stream, which collects the lines as they arrive.
 import { onTestFinished } from "bun:test";
-import type { StatusReply } from "../../src/http/reply/status.ts";
+import type { StatusReply } from "../../src/http/routes/health/status-schema.ts";
 import { PATIENCE } from "./patience.ts";
 
 export const STREAM_PATH = "/api/admin/v1/stream";

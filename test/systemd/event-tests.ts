@@ -2,7 +2,7 @@
 // allows the program of `on_event`, and lines in the journal of systemd.
 import { afterAll, beforeAll, describe, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
-import type { EventTestsReply } from "../../src/http/routes/events.ts";
+import type { EventTestsReply } from "../../src/http/routes/health/events.ts";
 import { isEventuallyTrue } from "../support/wait-until.ts";
 import { expectTrue, run, runOrThrow, SERVICE, waitForAnswer } from "./machine.ts";
 

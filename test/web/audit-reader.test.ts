@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { AuditEntryReply } from "../../src/http/reply/audit-entry.ts";
-import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
+import type { AuditEntryReply } from "../../src/http/routes/audit/audit-entry.ts";
+import type { AuditPageReply } from "../../src/http/routes/audit/audit-log.ts";
 import { AuditReader } from "../../src/web/audit-log/audit-reader.ts";
 
 const entry = (seq: number): AuditEntryReply => ({

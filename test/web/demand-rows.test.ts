@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { makeDemandRows } from "../../src/web/overview/demand-rows.ts";
 import { findSteps, peakOf, sumOf } from "../../src/web/reports/usage-steps.ts";
-import type { UsageReply } from "../../src/http/routes/usage.ts";
+import type { UsageReply } from "../../src/http/routes/usage/usage.ts";
 
 type PoolUsage = UsageReply["pools"][number];
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Event } from "../../src/domain/model/event.ts";
-import { auditEntryReply } from "../../src/http/reply/audit-entry.ts";
+import { auditEntryReply } from "../../src/http/routes/audit/audit-entry.ts";
 import { entrySentence } from "../../src/web/audit-log/entry-sentence.ts";
 import { deniedEpisode, minutesLater, MONDAY } from "../support/scenario.ts";
 

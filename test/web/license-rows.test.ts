@@ -8,7 +8,7 @@ import {
   type LicenseRow,
 } from "../../src/web/licenses/license-rows.ts";
 import { ageTextOf, nameOf, wantedTextOf } from "../../src/web/licenses/requests/request-row.ts";
-import type { OpenRequestReply } from "../../src/http/routes/requests.ts";
+import type { OpenRequestReply } from "../../src/http/routes/requests/requests.ts";
 
 const NOW = "2026-11-17T09:00:00.000Z";
 

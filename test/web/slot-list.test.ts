@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import type { RegistrationChangesReply } from "../../src/http/routes/registrations-changes.ts";
+import type { RegistrationChangesReply } from "../../src/http/routes/slots/registrations-changes.ts";
 import { COLUMNS } from "../../src/web/slots/columns.ts";
 import { chooseLayout, filledColumns, gridColumnsOf } from "../../src/web/slots/column-layout.ts";
 import { countText } from "../../src/web/slots/count-text.ts";

@@ -1,4 +1,4 @@
-import type { ExplanationReply, RulesCheckReply } from "../../http/reply/rules.ts";
+import type { ExplanationReply, RulesCheckReply } from "../../http/routes/rules/rules-reply.ts";
 import type { RulesFinding } from "../../rules/rules-finding.ts";
 import { formatTable } from "../frame/terminal.ts";
 

@@ -1,4 +1,4 @@
-import type { VendorReply } from "../../http/routes/trust.ts";
+import type { VendorReply } from "../../http/routes/trust/trust.ts";
 
 /** Table rows that show a trust document and what it changes, for the operator to compare. */
 export function trustFacts(offered: VendorReply, current: VendorReply | null): string[][] {

@@ -1,4 +1,4 @@
-import type { AccessReply } from "../../http/routes/access.ts";
+import type { AccessReply } from "../../http/routes/access/access.ts";
 import { Misuse } from "../frame/options.ts";
 import {
   unwrapReply,

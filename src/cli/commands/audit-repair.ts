@@ -1,4 +1,7 @@
-import type { AuditRepairReply, AuditSealReply } from "../../http/routes/audit-maintenance.ts";
+import type {
+  AuditRepairReply,
+  AuditSealReply,
+} from "../../http/routes/audit/audit-maintenance.ts";
 import { auditFilePath } from "../../operations/audit-maintenance.ts";
 import { Misuse } from "../frame/options.ts";
 import { quoteForShell } from "../../platform/shell-quote.ts";

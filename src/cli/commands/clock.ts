@@ -1,4 +1,4 @@
-import type { ClockReply } from "../../http/routes/clock.ts";
+import type { ClockReply } from "../../http/routes/clock/clock.ts";
 import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { readDocument } from "../files/input-document.ts";
 import { defineCommand } from "../frame/define-command.ts";

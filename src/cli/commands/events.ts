@@ -1,4 +1,4 @@
-import type { EventTestsReply } from "../../http/routes/events.ts";
+import type { EventTestsReply } from "../../http/routes/health/events.ts";
 import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { EXIT_FAILURE, EXIT_OK, Failure } from "../frame/command.ts";
 import { defineCommand } from "../frame/define-command.ts";

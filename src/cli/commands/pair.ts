@@ -1,4 +1,4 @@
-import type { PairReply } from "../../http/reply/pair.ts";
+import type { PairReply } from "../../http/routes/pair/pair-reply.ts";
 import { unwrapReply, withAdminClient, withRunningServer } from "../client/admin-client.ts";
 import { Failure } from "../frame/command.ts";
 import { defineCommand } from "../frame/define-command.ts";

@@ -1,4 +1,4 @@
-import type { QueueReply } from "../../http/reply/queue.ts";
+import type { QueueReply } from "../../http/routes/queue/queue-schemas.ts";
 import { setFields, unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";

@@ -1,4 +1,4 @@
-import type { ReleaseUsersReply } from "../../http/routes/registrations-release.ts";
+import type { ReleaseUsersReply } from "../../http/routes/slots/registrations-release.ts";
 import {
   setFields,
   unwrapReply,

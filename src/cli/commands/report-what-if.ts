@@ -1,4 +1,4 @@
-import type { WhatIfReply } from "../../http/reply/what-if.ts";
+import type { WhatIfReply } from "../../http/routes/usage/what-if.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { setFields, unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { err, ok, type Result } from "../../domain/result.ts";

@@ -1,5 +1,5 @@
-import type { ReportReply } from "../../http/reply/report.ts";
-import { REPORT_TABLES, reportCsv, type ReportTable } from "../../http/reply/report-csv.ts";
+import type { ReportReply } from "../../http/routes/usage/report-schema.ts";
+import { REPORT_TABLES, reportCsv, type ReportTable } from "../../http/routes/usage/report-csv.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { setFields, unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { refuseToReplace, writeOutputText } from "../files/output-file.ts";

@@ -3,7 +3,7 @@ import type {
   ExplanationReply,
   RulesCheckReply,
   RulesReply,
-} from "../../http/reply/rules.ts";
+} from "../../http/routes/rules/rules-reply.ts";
 import { readFolderUse } from "../../operations/folder/folder-contents.ts";
 import { sha256 } from "../../platform/crypto/hash.ts";
 import { parseRules } from "../../rules/parse-rules.ts";

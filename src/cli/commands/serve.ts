@@ -4,7 +4,7 @@ import { version } from "../../platform/embedded/version.ts";
 import { defineServer } from "../frame/define-command.ts";
 import { option } from "../frame/flags.ts";
 import { formatTable, print, printWarning } from "../frame/terminal.ts";
-import { createHealthReport } from "../../http/reply/health-report.ts";
+import { createHealthReport } from "../../http/routes/health/health-report.ts";
 import { describeNetworks } from "../../operations/health/exposures.ts";
 import { countFindings } from "../doctor/format-findings.ts";
 import { formatListenAddress } from "../serve/listen-address.ts";

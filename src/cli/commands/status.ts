@@ -1,7 +1,7 @@
 import { formatGap } from "../../domain/model/event-texts.ts";
-import { parseReport } from "../../http/reply/findings.ts";
-import type { PairReply } from "../../http/reply/pair.ts";
-import type { StatusReply } from "../../http/reply/status.ts";
+import { parseReport } from "../../http/routes/health/findings.ts";
+import type { PairReply } from "../../http/routes/pair/pair-reply.ts";
+import type { StatusReply } from "../../http/routes/health/status-schema.ts";
 import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";

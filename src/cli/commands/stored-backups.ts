@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { backupReply } from "../../http/reply/backup.ts";
+import { backupReply } from "../../http/routes/backups/backup-reply.ts";
 import {
   defaultBackupDirectory,
   readBackupFolder,

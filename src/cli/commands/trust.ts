@@ -1,4 +1,4 @@
-import type { VendorReply } from "../../http/routes/trust.ts";
+import type { VendorReply } from "../../http/routes/trust/trust.ts";
 import { Misuse } from "../frame/options.ts";
 import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { trustFacts } from "../client/trust-facts.ts";

@@ -1,4 +1,4 @@
-import type { VendorStatementsReply } from "../../http/routes/statements.ts";
+import type { VendorStatementsReply } from "../../http/routes/statements/statements.ts";
 import { setFields, unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { readDocument } from "../files/input-document.ts";
 import { checkOutputPath, outputDocument } from "../files/output-document.ts";

@@ -1,4 +1,4 @@
-import type { UsageReply } from "../../http/routes/usage.ts";
+import type { UsageReply } from "../../http/routes/usage/usage.ts";
 import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";

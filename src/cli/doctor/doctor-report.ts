@@ -1,5 +1,5 @@
 import type { DoctorReply } from "../../http/running-server.ts";
-import { reportReply } from "../../http/reply/findings.ts";
+import { reportReply } from "../../http/routes/health/findings.ts";
 import { worstSeverity, type HealthReport } from "../../operations/health/finding.ts";
 import { EXIT_FAILURE, EXIT_NEEDS_OPERATOR, EXIT_OK } from "../frame/command.ts";
 

@@ -1,4 +1,4 @@
-import { parseReport } from "../../http/reply/findings.ts";
+import { parseReport } from "../../http/routes/health/findings.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { SERVICE_DATA, SERVICE_SETTINGS, type Environment } from "../../platform/environment.ts";
 import type { Misuse } from "../frame/options.ts";

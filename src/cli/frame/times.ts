@@ -1,6 +1,6 @@
 import { describeEnd, isEndingSoon } from "../../domain/licenses/end-date.ts";
 import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../domain/time.ts";
-import type { StatusReply } from "../../http/reply/status.ts";
+import type { StatusReply } from "../../http/routes/health/status-schema.ts";
 import { parseTimestamp } from "../../http/timestamps.ts";
 import { isDateOnly } from "../../license/terms/term-times.ts";
 import { err, ok, type Result } from "../../domain/result.ts";

@@ -1,6 +1,6 @@
 import { DAY, MINUTE, type Instant } from "../../domain/time.ts";
 import { messageOf } from "../../faults/catalog.ts";
-import { parseReport } from "../../http/reply/findings.ts";
+import { parseReport } from "../../http/routes/health/findings.ts";
 import type { DoctorReply, MaintenanceJob } from "../../http/running-server.ts";
 import type { FullCheck } from "../../operations/health/assess-health.ts";
 import { log } from "../../platform/log.ts";

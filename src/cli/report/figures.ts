@@ -1,4 +1,4 @@
-import type { ReportReply } from "../../http/reply/report.ts";
+import type { ReportReply } from "../../http/routes/usage/report-schema.ts";
 import { formatCount } from "../frame/terminal.ts";
 
 /** Texts that the formats for people share. */

@@ -1,4 +1,4 @@
-import type { ReportPoolReply, ReportReply } from "../../http/reply/report.ts";
+import type { ReportPoolReply, ReportReply } from "../../http/routes/usage/report-schema.ts";
 import { WEEKDAYS } from "./figures.ts";
 import { html, type Html } from "./html.ts";
 

@@ -1,4 +1,4 @@
-import { APPLIANCE_HEADER } from "../../http/reply/appliance-header.ts";
+import { APPLIANCE_HEADER } from "../../http/appliance-header.ts";
 
 /**
  * The appliance that answered first. Several servers of one command are the hosts of a pair, which

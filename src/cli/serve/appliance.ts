@@ -3,7 +3,7 @@ import type { SlotCaps } from "../../domain/model/rule-context.ts";
 import type { DataFolderKind } from "../../domain/model/state.ts";
 import type { Services, SiteSettings } from "../../http/services.ts";
 import { RequestDurations } from "../../http/metrics/request-durations.ts";
-import { StatusStreams } from "../../http/reply/status-streams.ts";
+import { StatusStreams } from "../../http/routes/page/status-streams.ts";
 import type { HardwareComponent } from "../../license/documents/hardware.ts";
 import type { PrivateKey } from "../../license/documents/keys.ts";
 import { findUsageLag } from "../../operations/usage/check-usage-files.ts";

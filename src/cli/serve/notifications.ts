@@ -2,7 +2,7 @@ import {
   createHealthReport,
   createStandbyReport,
   type HealthSources,
-} from "../../http/reply/health-report.ts";
+} from "../../http/routes/health/health-report.ts";
 import type { Services } from "../../http/services.ts";
 import {
   createProgramChannel,

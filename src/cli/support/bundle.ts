@@ -10,7 +10,7 @@ import { rfc3339 } from "../../platform/rfc3339.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { hasSystemd, readServiceLog } from "../../platform/system/systemd.ts";
 import { commit, runtime, target, version } from "../../platform/embedded/version.ts";
-import type { PairReply } from "../../http/reply/pair.ts";
+import type { PairReply } from "../../http/routes/pair/pair-reply.ts";
 import { readAccessList } from "../../operations/access/access-list.ts";
 import { describeFiles, readAuditLineTypes } from "../../operations/folder/folder-contents.ts";
 import { ArchiveWriter } from "../../operations/folder/archive.ts";

@@ -1,4 +1,4 @@
-import type { PairReply } from "../../http/reply/pair.ts";
+import type { PairReply } from "../../http/routes/pair/pair-reply.ts";
 import type { ServeSettings } from "../serve/settings.ts";
 import type { Redactor } from "./redact.ts";
 

@@ -4,7 +4,7 @@ import { version } from "../../platform/embedded/version.ts";
 import type { SuccessReply } from "./describe-route.ts";
 import { IGNORED_FIELDS_HEADER } from "../request/ignored-fields.ts";
 import { refusalResponsesOf, sharedRefusalResponses } from "./refusal-responses.ts";
-import { QueuePlaceReply } from "../reply/queue.ts";
+import { QueuePlaceReply } from "../routes/queue/queue-schemas.ts";
 import { SchemaWriter } from "./schema-writer.ts";
 import type { Plane } from "../access/planes.ts";
 import { describedRoutes, type DescribedRoute } from "../access/route-table.ts";

@@ -1,7 +1,7 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { eventTypes } from "../../domain/event-catalogue.ts";
 import { refuse } from "../faults.ts";
-import type { AuditFilter } from "../reply/audit-entry.ts";
+import type { AuditFilter } from "../routes/audit/audit-entry.ts";
 import {
   field,
   fields,

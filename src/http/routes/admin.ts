@@ -1,14 +1,14 @@
-import { contactReply, contactSchema } from "./slot-reply.ts";
+import { contactReply, contactSchema } from "./slots/slot-reply.ts";
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { RegistrationView } from "../../domain/views/views.ts";
 import { describeRoute } from "../openapi/describe-route.ts";
 import { unwrap } from "../faults.ts";
 import { fields, readIdentifier } from "../request/fields.ts";
-import { licenseObject, LicenseObject } from "../reply/license-object.ts";
+import { licenseObject, LicenseObject } from "./licenses/license-object.ts";
 import { readQuery } from "../request/query.ts";
-import { StatusReply } from "../reply/status.ts";
-import { statusReply } from "../reply/status-reply.ts";
+import { StatusReply } from "./health/status-schema.ts";
+import { statusReply } from "./health/status-reply.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 import type { RouteDeps } from "./deps.ts";

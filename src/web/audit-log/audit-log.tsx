@@ -1,5 +1,5 @@
 import { useMemo, useRef } from "preact/hooks";
-import type { AuditPageReply } from "../../http/routes/audit-log.ts";
+import type { AuditPageReply } from "../../http/routes/audit/audit-log.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { serverStatus } from "../status-stream.ts";
 import { Button } from "../parts/button.tsx";

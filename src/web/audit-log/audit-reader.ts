@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
-import type { AuditEntryReply } from "../../http/reply/audit-entry.ts";
-import type { AuditPageReply } from "../../http/routes/audit-log.ts";
+import type { AuditEntryReply } from "../../http/routes/audit/audit-entry.ts";
+import type { AuditPageReply } from "../../http/routes/audit/audit-log.ts";
 
 type FetchAuditPage = (query: Record<string, string>) => Promise<AuditPageReply>;
 

@@ -1,4 +1,4 @@
-import type { AuditEntryReply } from "../../http/reply/audit-entry.ts";
+import type { AuditEntryReply } from "../../http/routes/audit/audit-entry.ts";
 
 export interface AuditDay {
   readonly day: string;

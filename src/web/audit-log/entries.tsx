@@ -1,5 +1,5 @@
 import { formatPeer } from "../../domain/model/event-texts.ts";
-import type { AuditEntryReply } from "../../http/reply/audit-entry.ts";
+import type { AuditEntryReply } from "../../http/routes/audit/audit-entry.ts";
 import { formatNumber } from "../format.ts";
 import { Facts } from "../parts/facts.tsx";
 import { Time } from "../parts/time.tsx";

@@ -1,6 +1,6 @@
 /**
  * What an application does from its start to its end. The README has the same rows;
- * test/http/client-lifecycle.test.ts compares both and runs through them.
+ * test/http/routes/slots/client-lifecycle.test.ts compares both and runs through them.
  */
 export const clientLifecycle: readonly (readonly [situation: string, action: string])[] = [
   [

@@ -1,5 +1,5 @@
 import { computed } from "@preact/signals";
-import type { FindingReply } from "../../http/reply/findings.ts";
+import type { FindingReply } from "../../http/routes/health/findings.ts";
 import { serverStatus } from "../status-stream.ts";
 
 export type Finding = FindingReply;

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { StatusReply } from "../../http/reply/status.ts";
+import type { StatusReply } from "../../http/routes/health/status-schema.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { berthCommand } from "../commands.ts";
 import { formatBytes, formatNumber } from "../format.ts";

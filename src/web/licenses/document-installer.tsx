@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { VendorReply } from "../../http/routes/trust.ts";
+import type { VendorReply } from "../../http/routes/trust/trust.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { FileDrop } from "../parts/file-drop.tsx";
 import { Notice } from "../parts/notice.tsx";

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import type { VendorReply } from "../../http/routes/trust.ts";
+import type { VendorReply } from "../../http/routes/trust/trust.ts";
 import { admin, unwrapReply, ApiError, v4 } from "../api.ts";
 import { wrongDocument } from "./add-license-texts.ts";
 import { readTrustDocument, type VendorOffer } from "../trust/vendor-offer.ts";

@@ -1,6 +1,6 @@
 import { computed } from "@preact/signals";
-import type { VendorReply } from "../../http/routes/trust.ts";
-import type { OpenRequestReply } from "../../http/routes/requests.ts";
+import type { VendorReply } from "../../http/routes/trust/trust.ts";
+import type { OpenRequestReply } from "../../http/routes/requests/requests.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { createSharedQuery, useSharedQuery } from "../use-query.ts";
 import type { License } from "./license.ts";

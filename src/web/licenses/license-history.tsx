@@ -1,5 +1,5 @@
 import { formatPeer } from "../../domain/model/event-texts.ts";
-import type { AuditEntryReply } from "../../http/reply/audit-entry.ts";
+import type { AuditEntryReply } from "../../http/routes/audit/audit-entry.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { formatDate, formatDateTime } from "../format.ts";
 import { Button } from "../parts/button.tsx";

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import type { StatusReply } from "../../http/reply/status.ts";
+import type { StatusReply } from "../../http/routes/health/status-schema.ts";
 import { berthCommand } from "../commands.ts";
 import { formatNumber } from "../format.ts";
 import { serverStatus } from "../status-stream.ts";

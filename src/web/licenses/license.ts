@@ -1,5 +1,5 @@
-import type { FeatureObject, LicenseObject } from "../../http/reply/license-object.ts";
-import type { StatusReply } from "../../http/reply/status.ts";
+import type { FeatureObject, LicenseObject } from "../../http/routes/licenses/license-object.ts";
+import type { StatusReply } from "../../http/routes/health/status-schema.ts";
 
 /** The terms of a license, as every client of the server sees them. */
 export type License = typeof LicenseObject.static;

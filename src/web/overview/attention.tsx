@@ -1,4 +1,4 @@
-import type { StatusReply } from "../../http/reply/status.ts";
+import type { StatusReply } from "../../http/routes/health/status-schema.ts";
 import { FindingList } from "../health/finding-list.tsx";
 import { needsAttention } from "../health/findings.ts";
 import { linkTo } from "../router.ts";

@@ -1,5 +1,5 @@
-import type { UsageReply } from "../../http/routes/usage.ts";
-import type { StatusReply } from "../../http/reply/status.ts";
+import type { UsageReply } from "../../http/routes/usage/usage.ts";
+import type { StatusReply } from "../../http/routes/health/status-schema.ts";
 
 type PoolUsage = UsageReply["pools"][number];
 

@@ -1,6 +1,6 @@
 import { describeEnd, isEndingSoon } from "../../domain/licenses/end-date.ts";
 import { instant } from "../../domain/time.ts";
-import type { StatusReply } from "../../http/reply/status.ts";
+import type { StatusReply } from "../../http/routes/health/status-schema.ts";
 import { formatNumber } from "../format.ts";
 import { Time } from "../parts/time.tsx";
 import { SlotBar } from "../parts/slot-bar.tsx";

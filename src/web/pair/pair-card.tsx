@@ -1,4 +1,4 @@
-import type { PairReply } from "../../http/reply/pair.ts";
+import type { PairReply } from "../../http/routes/pair/pair-reply.ts";
 import { admin, ApiError, unwrapReply } from "../api.ts";
 import { CliCommands } from "../parts/cli-commands.tsx";
 import { ConfirmButton } from "../parts/confirm-button.tsx";

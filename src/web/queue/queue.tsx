@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { QueueReply } from "../../http/reply/queue.ts";
+import type { QueueReply } from "../../http/routes/queue/queue-schemas.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { formatNumber, formatShort } from "../format.ts";
 import { Button } from "../parts/button.tsx";

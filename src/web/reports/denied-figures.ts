@@ -1,4 +1,4 @@
-import type { ReportReply } from "../../http/reply/report.ts";
+import type { ReportReply } from "../../http/routes/usage/report-schema.ts";
 
 export type EpisodeReply = ReportReply["episodes"][number];
 export type DayReply = ReportReply["days"][number];

@@ -1,4 +1,4 @@
-import type { ReportReply } from "../../http/reply/report.ts";
+import type { ReportReply } from "../../http/routes/usage/report-schema.ts";
 import { reasonOf } from "../../faults/rule-reasons.ts";
 import { formatNumber, formatTime, formatUtc } from "../format.ts";
 import { DataTable, type DataColumn } from "../parts/data-table.tsx";

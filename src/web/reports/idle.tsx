@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { ReportReply } from "../../http/reply/report.ts";
+import type { ReportReply } from "../../http/routes/usage/report-schema.ts";
 import { admin, ApiError, unwrapReply } from "../api.ts";
 import { formatNumber, formatUtc } from "../format.ts";
 import { ConfirmButton } from "../parts/confirm-button.tsx";

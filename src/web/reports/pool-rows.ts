@@ -1,5 +1,5 @@
-import type { ReportReply } from "../../http/reply/report.ts";
-import type { StatusReply } from "../../http/reply/status.ts";
+import type { ReportReply } from "../../http/routes/usage/report-schema.ts";
+import type { StatusReply } from "../../http/routes/health/status-schema.ts";
 import type { License } from "../licenses/license.ts";
 import { isSamePool, poolKey, type Pool } from "./pool.ts";
 

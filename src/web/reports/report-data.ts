@@ -1,5 +1,5 @@
 import { admin, unwrapReply } from "../api.ts";
-import type { ReportReply } from "../../http/reply/report.ts";
+import type { ReportReply } from "../../http/routes/usage/report-schema.ts";
 import { useQuery } from "../use-query.ts";
 import type { Query } from "../query.ts";
 import type { TimeBounds } from "./address.ts";

@@ -1,5 +1,5 @@
 import { useSignal, type Signal } from "@preact/signals";
-import type { ReportReply } from "../../http/reply/report.ts";
+import type { ReportReply } from "../../http/routes/usage/report-schema.ts";
 import { formatDateTime, formatNumber } from "../format.ts";
 import { licenses, useLicenseData } from "../licenses/license-data.ts";
 import { EmptyState } from "../parts/empty-state.tsx";

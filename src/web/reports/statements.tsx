@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { VendorStatementsReply } from "../../http/routes/statements.ts";
+import type { VendorStatementsReply } from "../../http/routes/statements/statements.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { formatDate } from "../format.ts";
 import { Button } from "../parts/button.tsx";

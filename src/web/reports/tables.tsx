@@ -1,4 +1,4 @@
-import type { ReportReply } from "../../http/reply/report.ts";
+import type { ReportReply } from "../../http/routes/usage/report-schema.ts";
 import { formatNumber } from "../format.ts";
 import { DataTable, type DataColumn } from "../parts/data-table.tsx";
 import { linkTo } from "../router.ts";

@@ -1,4 +1,4 @@
-import type { UsageReply } from "../../http/routes/usage.ts";
+import type { UsageReply } from "../../http/routes/usage/usage.ts";
 import { isSamePool, type Pool } from "./pool.ts";
 
 type Values = readonly (number | null)[];

@@ -1,6 +1,6 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import type { UsageReply } from "../../http/routes/usage.ts";
+import type { UsageReply } from "../../http/routes/usage/usage.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { formatDateTime, formatNumber, formatUtc } from "../format.ts";
 import { Chart, type TimeRange } from "../parts/chart.tsx";

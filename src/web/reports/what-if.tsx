@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { WhatIfReply } from "../../http/reply/what-if.ts";
+import type { WhatIfReply } from "../../http/routes/usage/what-if.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { formatNumber } from "../format.ts";
 import { DataTable, type DataColumn } from "../parts/data-table.tsx";

@@ -12,7 +12,7 @@ import { useQuery } from "../use-query.ts";
 import { explainParams, readCaller, type ExplainedCaller } from "./explain-address.ts";
 import { explain as texts } from "./explain-texts.ts";
 import { explainRules } from "./rules-data.ts";
-import type { ExplanationReply } from "../../http/reply/rules.ts";
+import type { ExplanationReply } from "../../http/routes/rules/rules-reply.ts";
 
 /** What the rules decide for one caller, step by step; the caller is in the address. */
 export function Explain() {

@@ -1,4 +1,4 @@
-import type { RulesCheckReply } from "../../http/reply/rules.ts";
+import type { RulesCheckReply } from "../../http/routes/rules/rules-reply.ts";
 
 type PoolPreview = NonNullable<RulesCheckReply["preview"]>[number];
 type Denied = PoolPreview["denied"][number];

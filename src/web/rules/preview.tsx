@@ -1,4 +1,4 @@
-import type { RulesCheckReply } from "../../http/reply/rules.ts";
+import type { RulesCheckReply } from "../../http/routes/rules/rules-reply.ts";
 import { formatNumber } from "../format.ts";
 import { Facts } from "../parts/facts.tsx";
 import { preview as texts } from "./preview-texts.ts";

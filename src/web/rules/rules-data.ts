@@ -1,5 +1,9 @@
 import { signal } from "@preact/signals";
-import type { ExplanationReply, RulesCheckReply, RulesReply } from "../../http/reply/rules.ts";
+import type {
+  ExplanationReply,
+  RulesCheckReply,
+  RulesReply,
+} from "../../http/routes/rules/rules-reply.ts";
 import { admin, ApiError, unwrapReply } from "../api.ts";
 import { serverStatus } from "../status-stream.ts";
 import { createSharedQuery } from "../use-query.ts";

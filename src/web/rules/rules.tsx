@@ -16,7 +16,7 @@ import { appliedRules, applyDraft, clearRules, draft, replaceText } from "./rule
 import { editDraft, stateOfDraft } from "./rules-draft.ts";
 import { ChangedElsewhere, ReplacedText } from "./other-texts.tsx";
 import { rules } from "./rules-texts.ts";
-import type { RulesReply } from "../../http/reply/rules.ts";
+import type { RulesReply } from "../../http/routes/rules/rules-reply.ts";
 import { RuleTools } from "./rule-tools.tsx";
 import { TextEditor, type TextEditorHandle } from "./text-editor.tsx";
 import { useCheckedText } from "./use-checked-text.ts";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { RulesCheckReply } from "../../http/reply/rules.ts";
+import type { RulesCheckReply } from "../../http/routes/rules/rules-reply.ts";
 import type { Query } from "../query.ts";
 import { useQuery } from "../use-query.ts";
 import { checkRules } from "./rules-data.ts";

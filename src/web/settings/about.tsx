@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { NoticesReply } from "../../http/routes/settings.ts";
+import type { NoticesReply } from "../../http/routes/settings/settings.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { formatDate } from "../format.ts";
 import { serverStatus } from "../status-stream.ts";

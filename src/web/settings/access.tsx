@@ -1,4 +1,4 @@
-import type { AccessReply } from "../../http/routes/access.ts";
+import type { AccessReply } from "../../http/routes/access/access.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { berthCommand } from "../commands.ts";
 import { CliCommands } from "../parts/cli-commands.tsx";

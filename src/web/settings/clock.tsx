@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { ClockReply } from "../../http/routes/clock.ts";
+import type { ClockReply } from "../../http/routes/clock/clock.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { formatDateTime } from "../format.ts";
 import { Button, CopyButton } from "../parts/button.tsx";

@@ -1,5 +1,5 @@
 import type { SettingsReply } from "../../http/running-server.ts";
-import type { StatusReply } from "../../http/reply/status.ts";
+import type { StatusReply } from "../../http/routes/health/status-schema.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { formatDate } from "../format.ts";
 import { isExposure } from "../health/findings.ts";

@@ -1,4 +1,4 @@
-import type { AccessReply } from "../../http/routes/access.ts";
+import type { AccessReply } from "../../http/routes/access/access.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { Time } from "../parts/time.tsx";

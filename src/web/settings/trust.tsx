@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { VendorReply } from "../../http/routes/trust.ts";
+import type { VendorReply } from "../../http/routes/trust/trust.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { FileDrop } from "../parts/file-drop.tsx";

@@ -1,5 +1,5 @@
 import type { RegistrationReply } from "../../http/routes/admin.ts";
-import type { RegistrationChangesReply } from "../../http/routes/registrations-changes.ts";
+import type { RegistrationChangesReply } from "../../http/routes/slots/registrations-changes.ts";
 import { renewedRow, rowOf, slotKey, sortRows, updateSorted } from "./rows.ts";
 import type { SlotRow, SortOrder } from "./rows.ts";
 

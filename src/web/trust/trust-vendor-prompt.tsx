@@ -1,4 +1,4 @@
-import type { VendorReply } from "../../http/routes/trust.ts";
+import type { VendorReply } from "../../http/routes/trust/trust.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { Button } from "../parts/button.tsx";
 import { Command } from "../parts/command.tsx";

@@ -1,4 +1,4 @@
-import type { VendorReply } from "../../http/routes/trust.ts";
+import type { VendorReply } from "../../http/routes/trust/trust.ts";
 import { Facts, type Fact } from "../parts/facts.tsx";
 import { trust } from "./trust-texts.ts";
 

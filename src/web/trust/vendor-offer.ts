@@ -1,4 +1,4 @@
-import type { VendorReply } from "../../http/routes/trust.ts";
+import type { VendorReply } from "../../http/routes/trust/trust.ts";
 import { admin, unwrapReply } from "../api.ts";
 
 /** A vendor that the operator can trust after comparing the fingerprint. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventTypes } from "../../../src/domain/event-catalogue.ts";
-import type { AuditPageReply } from "../../../src/http/routes/audit-log.ts";
+import type { AuditPageReply } from "../../../src/http/routes/audit/audit-log.ts";
 import { Identity } from "../../../src/operations/identity.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";

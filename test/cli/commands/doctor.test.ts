@@ -6,7 +6,7 @@ import { exitCodeFor } from "../../../src/cli/doctor/doctor-report.ts";
 import { parseFirewalld, parseUfw, rateFirewall } from "../../../src/cli/doctor/firewall.ts";
 import { checkFileSystem, rateSyncSpeed } from "../../../src/cli/doctor/folder.ts";
 import { checkServiceState } from "../../../src/cli/doctor/host.ts";
-import type { StatusReply } from "../../../src/http/reply/status.ts";
+import type { StatusReply } from "../../../src/http/routes/health/status-schema.ts";
 import type { DoctorReply } from "../../../src/http/running-server.ts";
 import { DAY, HOUR, instant } from "../../../src/domain/time.ts";
 import {

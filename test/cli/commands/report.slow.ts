@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ReportReply } from "../../../src/http/reply/report.ts";
-import { REPORT_TABLES } from "../../../src/http/reply/report-csv.ts";
+import type { ReportReply } from "../../../src/http/routes/usage/report-schema.ts";
+import { REPORT_TABLES } from "../../../src/http/routes/usage/report-csv.ts";
 import { runBerth } from "../../support/run-berth.ts";
 import { HOSTILE_NAMES, IDLE_USERS, writeSimulatedMonth } from "../../support/simulated-month.ts";
 

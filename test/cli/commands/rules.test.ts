@@ -5,7 +5,7 @@ import type {
   ExplanationReply,
   RulesCheckReply,
   RulesReply,
-} from "../../../src/http/reply/rules.ts";
+} from "../../../src/http/routes/rules/rules-reply.ts";
 import { runBerth, type CommandResult } from "../../support/run-berth.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
 import { tempFolder } from "../../support/temp-folder.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import type { ConsumptionTerms } from "../../../src/domain/model/licenses/terms.ts";
-import type { StatusReply } from "../../../src/http/reply/status.ts";
+import type { StatusReply } from "../../../src/http/routes/health/status-schema.ts";
 import { runOrThrow, runJsonOrThrow } from "../../support/run-berth.ts";
 import { consumptionTerms } from "../../support/scenario.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";

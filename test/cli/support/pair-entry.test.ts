@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { pairReply } from "../../../src/http/reply/pair.ts";
+import { pairReply } from "../../../src/http/routes/pair/pair-reply.ts";
 import { parseLogUrl } from "../../../src/operations/pair/open-log.ts";
 import { addPairNames } from "../../../src/cli/support/pair-entry.ts";
 import { Redactor } from "../../../src/cli/support/redact.ts";

@@ -3,7 +3,7 @@
 import { beforeAll, describe, test } from "bun:test";
 import { join } from "node:path";
 import type { RegistrationReply } from "../../../src/http/routes/admin.ts";
-import type { StatusReply } from "../../../src/http/reply/status.ts";
+import type { StatusReply } from "../../../src/http/routes/health/status-schema.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { FOLDER_LOCK_FILE } from "../../../src/store/folder/files.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";

@@ -1,7 +1,7 @@
 // Kills first starts on a new folder. Whatever a killed start has written, the next start must
 // complete the folder, and its appliance must stay the same from then on.
 import { join } from "node:path";
-import type { StatusReply } from "../../../src/http/reply/status.ts";
+import type { StatusReply } from "../../../src/http/routes/health/status-schema.ts";
 import type { KillResults } from "./results.ts";
 import type { ServerProcess } from "../shared/server-process.ts";
 

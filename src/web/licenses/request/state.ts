@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import type { LicenseRequestReply } from "../../../http/reply/license-request.ts";
+import type { LicenseRequestReply } from "../../../http/routes/requests/license-request.ts";
 import { admin, unwrapReply, v4 } from "../../api.ts";
 import type { InstalledOutcome } from "../install-success.tsx";
 import { licenses, loadLicenseData } from "../license-data.ts";

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { OpenRequestReply } from "../../../http/routes/requests.ts";
+import type { OpenRequestReply } from "../../../http/routes/requests/requests.ts";
 import { admin, unwrapReply } from "../../api.ts";
 import { Button } from "../../parts/button.tsx";
 import { frame } from "../../parts/common-texts.ts";

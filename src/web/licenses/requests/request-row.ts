@@ -1,4 +1,4 @@
-import type { OpenRequestReply } from "../../../http/routes/requests.ts";
+import type { OpenRequestReply } from "../../../http/routes/requests/requests.ts";
 import { formatDate, formatNumber } from "../../format.ts";
 import { requests as texts } from "./requests-texts.ts";
 

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { BackupReply } from "../../../http/routes/backups.ts";
+import type { BackupReply } from "../../../http/routes/backups/backups.ts";
 import { admin, fetchResponse, unwrapReply } from "../../api.ts";
 import { formatBytes, formatDateTime } from "../../format.ts";
 import { Button } from "../../parts/button.tsx";

@@ -1,6 +1,6 @@
 import { useSignal, type Signal } from "@preact/signals";
 import type { SettingsReply } from "../../../http/running-server.ts";
-import type { BackupsReply } from "../../../http/routes/backups.ts";
+import type { BackupsReply } from "../../../http/routes/backups/backups.ts";
 import { admin, unwrapReply } from "../../api.ts";
 import { formatBytes, formatDateTime } from "../../format.ts";
 import { Button } from "../../parts/button.tsx";

@@ -1,0 +1,41 @@
+import { Elysia } from "elysia";
+import { uploadBody } from "../../request/body.ts";
+import { describeRoute } from "../../openapi/describe-route.ts";
+import { refuse, unwrap } from "../../faults.ts";
+import { InstalledLicenseReply, installedLicenseReply } from "./installed-license.ts";
+import type { RouteDeps } from "../deps.ts";
+
+export const licenseUpload = ({ licensing, peerOf }: RouteDeps) =>
+  new Elysia({ name: "license-upload" }).post(
+    "/api/v4/license/upload",
+    async ({ body, request }) => {
+      const { license } = body;
+      if (license === undefined || license.trim() === "") {
+        return refuse({ code: "missing_parameters", fields: ["license"] });
+      }
+      const installed = unwrap(await licensing.installLicense(license, peerOf(request)));
+      return installedLicenseReply(installed);
+    },
+    {
+      ...uploadBody(),
+      ...describeRoute({
+        plane: "admin",
+        upload: true,
+        id: "uploadLicense",
+        summary: "Install a license from the vendor",
+        description:
+          "Send the license as a file (multipart, any field name), as text/plain, or as JSON.",
+        requiredFields: ["license"],
+        reply: InstalledLicenseReply,
+        refusals: [
+          "missing_parameters",
+          "invalid_license_file",
+          "untrusted_vendor",
+          "hardware_mismatch",
+          "request_unknown",
+          "request_used",
+          "stale_license",
+        ],
+      }),
+    },
+  );

@@ -1,0 +1,140 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { instant, SECOND } from "../../../domain/time.ts";
+import type { VendorView } from "../../../operations/vendor-trust.ts";
+import { rfc3339 } from "../../../platform/rfc3339.ts";
+import { jsonBody, uploadBody } from "../../request/body.ts";
+import { describeRoute } from "../../openapi/describe-route.ts";
+import { refuse, unwrap } from "../../faults.ts";
+import { fields, readIdentifier } from "../../request/fields.ts";
+import type { RouteDeps } from "../deps.ts";
+
+const RetiredKey = Type.Object(
+  {
+    key: Type.String({ description: "Key id." }),
+    from: Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
+      description: "Time from which documents signed with this key are refused; null: immediately.",
+    }),
+  },
+  { title: "RetiredKey" },
+);
+
+const VendorReply = Type.Object(
+  {
+    vendor: Type.String(),
+    name: Type.String(),
+    version: Type.Integer(),
+    products: Type.Array(Type.String()),
+    fingerprint: Type.String({ description: "Fingerprint to compare with the vendor by phone." }),
+    retired: Type.Optional(
+      Type.Array(RetiredKey, { description: "Keys retired by the vendor; absent: none." }),
+    ),
+  },
+  { title: "Vendor" },
+);
+
+export type VendorReply = typeof VendorReply.static;
+
+const VendorBody = Type.Object({ vendor: fields.vendor }, { title: "VendorBody" });
+
+/** The vendors whose licenses are accepted. */
+export const trust = ({ vendorTrust, peerOf }: RouteDeps) =>
+  new Elysia({ name: "trust", prefix: "/api/admin/v1/trust" })
+    .get(
+      "",
+      async () => unwrap(await vendorTrust.listVendors()).map(vendorReply),
+      describeRoute({
+        plane: "admin",
+        id: "listVendors",
+        summary: "List trusted vendors",
+        reply: Type.Array(VendorReply),
+      }),
+    )
+    .post(
+      "/show",
+      async ({ body }) =>
+        vendorReply(unwrap(await vendorTrust.previewTrustDocument(readDocument(body)))),
+      {
+        ...uploadBody(),
+        ...describeRoute({
+          plane: "admin",
+          upload: true,
+          changesNothing: true,
+          id: "inspectVendor",
+          summary: "Inspect a trust document",
+          description: "Changes nothing: a person compares the fingerprint first.",
+          requiredFields: ["license"],
+          reply: VendorReply,
+          refusals: ["missing_parameters", "invalid_license_file", "trust_locked"],
+        }),
+      },
+    )
+    .post(
+      "/add",
+      async ({ body, request }) =>
+        vendorReply(unwrap(await vendorTrust.trustVendor(readDocument(body), peerOf(request)))),
+      {
+        ...uploadBody(),
+        ...describeRoute({
+          plane: "admin",
+          upload: true,
+          id: "trustVendor",
+          summary: "Trust a vendor",
+          requiredFields: ["license"],
+          reply: VendorReply,
+          refusals: [
+            "missing_parameters",
+            "invalid_license_file",
+            "untrusted_vendor",
+            "trust_locked",
+          ],
+        }),
+      },
+    )
+    .post(
+      "/remove",
+      async ({ body, request }) => {
+        const vendor = readIdentifier("vendor", body.vendor);
+        if (vendor === null) return refuse({ code: "missing_parameters", fields: ["vendor"] });
+        return unwrap(await vendorTrust.distrustVendor(vendor, peerOf(request)));
+      },
+      {
+        ...jsonBody(VendorBody),
+        ...describeRoute({
+          plane: "admin",
+          id: "distrustVendor",
+          summary: "Stop trusting a vendor",
+          requiredFields: ["vendor"],
+          destructiveEffect: "Licenses of this vendor are refused from now on.",
+          reply: Type.Object({ vendor: Type.String() }, { title: "VendorId" }),
+          refusals: ["missing_parameters", "unknown_vendor", "vendor_in_use"],
+        }),
+      },
+    );
+
+function readDocument({ license }: { readonly license?: string }): string {
+  return license === undefined || license.trim() === ""
+    ? refuse({ code: "missing_parameters", fields: ["license"] })
+    : license;
+}
+
+const vendorReply = ({
+  vendor,
+  name,
+  version,
+  products,
+  fingerprint,
+  retired,
+}: VendorView): VendorReply => ({
+  vendor,
+  name,
+  version,
+  products: [...products],
+  fingerprint,
+  ...(retired !== undefined && {
+    retired: retired.map(({ key, from }) => ({
+      key,
+      from: from === undefined ? null : rfc3339(instant(from * SECOND)),
+    })),
+  }),
+});

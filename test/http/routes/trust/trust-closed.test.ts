@@ -1,0 +1,42 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { signTrustDocument } from "../../../../src/license/documents/trust.ts";
+import { VendorTrust } from "../../../../src/operations/vendor-trust.ts";
+import { realDisk } from "../../../../src/platform/files/disk.ts";
+import { Desk } from "../../../../src/desk/desk.ts";
+import { openSite } from "../../../support/licensed-store.ts";
+import { openAppliance } from "../../../support/appliance.ts";
+import { openHost } from "../../../support/licensed-pair.ts";
+import { SimulatedLog } from "../../../support/simulated-log.ts";
+import { genesisHead } from "../../../../src/store/journal/journal.ts";
+import { tempFolder } from "../../../support/temp-folder.ts";
+
+test("a host of a pair trusts the built-in vendor when it begins to lead", async () => {
+  const options = { name: "built-in", products: ["cad"], passphrase: null };
+  const { vendor, key } = await Desk.create(realDisk, join(tempFolder(), "desk"), options);
+  const builtInTrust = await signTrustDocument(vendor, key);
+  const log = new SimulatedLog(genesisHead);
+  const { store, operations } = await openHost({ log, host: "alpha", builtInTrust });
+  const countVendors = (): number => store.peek(({ vendors }) => vendors.size);
+  expect(countVendors()).toBe(0);
+  await operations.leadership?.step();
+  expect([operations.leadership?.mayAnswer(), countVendors()]).toEqual([true, 1]);
+});
+
+test("a build with a built-in vendor trusts only that vendor and cannot remove it", async () => {
+  const createDesk = (name: string) =>
+    Desk.create(realDisk, join(tempFolder(), name), { name, products: [name], passphrase: null });
+  const [builtIn, other] = [await createDesk("built-in"), await createDesk("other")];
+  const [builtInTrust, otherTrust] = [
+    await signTrustDocument(builtIn.vendor, builtIn.key),
+    await signTrustDocument(other.vendor, other.key),
+  ];
+  const { identity } = (await openAppliance()).services;
+  const vendorTrust = new VendorTrust((await openSite()).store, identity, builtInTrust);
+
+  const locked = { ok: false, fault: { code: "trust_locked" } };
+  expect(await vendorTrust.previewTrustDocument(otherTrust)).toMatchObject(locked);
+  expect(await vendorTrust.trustVendor(otherTrust, "test")).toMatchObject(locked);
+  expect(await vendorTrust.trustVendor(builtInTrust, "test")).toMatchObject({ ok: true });
+  expect(await vendorTrust.distrustVendor(builtIn.vendor.vendor, "test")).toMatchObject(locked);
+});
