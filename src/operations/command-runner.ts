@@ -8,12 +8,12 @@ import { sha256 } from "../platform/crypto/hash.ts";
 import { log } from "../platform/log.ts";
 import type { StorageFault } from "../store/journal/storage-fault.ts";
 import type { Store } from "../store/store.ts";
-import { AuditBudget } from "./audit-budget.ts";
+import { AuditBudget } from "./audit/audit-budget.ts";
 import type { DemandCounts } from "./demand/demand-counts.ts";
 import { findInstalled, isDemandFault } from "./demand/demand-of-command.ts";
 import { DemandRecorder } from "./demand/demand-recorder.ts";
 import { RefusalCounters } from "./metrics/refusal-counters.ts";
-import { RefusalCounter } from "./refusal-counter.ts";
+import { RefusalCounter } from "./audit/refusal-counter.ts";
 
 export type OperationResult<T> = Promise<Result<T, Fault | StorageFault>>;
 

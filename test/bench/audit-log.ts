@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AuditPageReply } from "../../src/http/routes/audit/audit-log.ts";
-import { Identity } from "../../src/operations/identity.ts";
+import { Identity } from "../../src/operations/appliance/identity.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { readMachineComponents } from "../../src/platform/system/machine.ts";
 import { buildBinary, startBinary } from "../support/binary.ts";

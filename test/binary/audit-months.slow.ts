@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "bun:test";
 import { cpSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DAY, later } from "../../src/domain/time.ts";
-import { Identity } from "../../src/operations/identity.ts";
+import { Identity } from "../../src/operations/appliance/identity.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { readMachineComponents } from "../../src/platform/system/machine.ts";

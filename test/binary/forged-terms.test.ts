@@ -5,7 +5,7 @@ import type { LicenseInstalled } from "../../src/domain/model/licenses/license-e
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { sha256 } from "../../src/platform/crypto/hash.ts";
-import { makeBackup } from "../../src/operations/folder/backup.ts";
+import { makeBackup } from "../../src/operations/backups/backup.ts";
 import { buildBinary, runBinary, type CommandResult } from "../support/binary.ts";
 import { readJournal } from "../support/licensed-store.ts";
 import { featureTerms, terms } from "../support/scenario.ts";

@@ -4,26 +4,26 @@ import type { GrantEstimator } from "../../src/operations/queue/grant-estimator.
 import type { MetricsReader } from "../../src/operations/metrics/metrics-reader.ts";
 import type { Services } from "../../src/http/services.ts";
 import type { StatusStreams } from "../../src/http/routes/page/status-streams.ts";
-import type { AccessControl } from "../../src/operations/access-control.ts";
-import type { Airgap } from "../../src/operations/airgap.ts";
-import type { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
-import type { CloudCredentials } from "../../src/operations/cloud-credentials.ts";
-import type { Identity } from "../../src/operations/identity.ts";
-import type { Licensing } from "../../src/operations/licensing.ts";
-import type { ApplianceStatus } from "../../src/operations/appliance-status.ts";
-import type { Consumption } from "../../src/operations/consumption.ts";
+import type { AccessControl } from "../../src/operations/access/access-control.ts";
+import type { Airgap } from "../../src/operations/requests/airgap.ts";
+import type { AuditMaintenance } from "../../src/operations/audit/audit-maintenance.ts";
+import type { CloudCredentials } from "../../src/operations/appliance/cloud-credentials.ts";
+import type { Identity } from "../../src/operations/appliance/identity.ts";
+import type { Licensing } from "../../src/operations/licenses/licensing.ts";
+import type { ApplianceStatus } from "../../src/operations/health/appliance-status.ts";
+import type { Consumption } from "../../src/operations/consumption/consumption.ts";
 import type { DemandCounts } from "../../src/operations/demand/demand-counts.ts";
-import type { Features } from "../../src/operations/features.ts";
-import type { HostMove } from "../../src/operations/host-move.ts";
-import type { SettingChanges } from "../../src/operations/setting-changes.ts";
+import type { Features } from "../../src/operations/features/features.ts";
+import type { HostMove } from "../../src/operations/appliance/host-move.ts";
+import type { SettingChanges } from "../../src/operations/settings/setting-changes.ts";
 import type { SlotQueue } from "../../src/operations/queue/slot-queue.ts";
 import type { SharingRules } from "../../src/operations/rules/sharing-rules.ts";
 import type { PairMembership } from "../../src/operations/pair/pair-membership.ts";
-import type { Slots } from "../../src/operations/slots.ts";
-import type { UsageStatements } from "../../src/operations/usage/usage-statements.ts";
-import type { VendorTrust } from "../../src/operations/vendor-trust.ts";
-import type { AuditLogReader } from "../../src/operations/audit-log-reader.ts";
-import type { Timekeeping } from "../../src/operations/timekeeping.ts";
+import type { Slots } from "../../src/operations/slots/slots.ts";
+import type { UsageStatements } from "../../src/operations/statements/usage-statements.ts";
+import type { VendorTrust } from "../../src/operations/trust/vendor-trust.ts";
+import type { AuditLogReader } from "../../src/operations/audit/audit-log-reader.ts";
+import type { Timekeeping } from "../../src/operations/clock/timekeeping.ts";
 import {
   Appliance,
   expectOk,

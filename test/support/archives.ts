@@ -1,8 +1,8 @@
 // Writes and reads backup archives, so that tests can inspect and damage them.
 import { readFileSync } from "node:fs";
 import { realDisk } from "../../src/platform/files/disk.ts";
-import { ArchiveWriter } from "../../src/operations/folder/archive.ts";
-import { MANIFEST_FILE } from "../../src/operations/folder/backup-manifest.ts";
+import { ArchiveWriter } from "../../src/operations/backups/archive.ts";
+import { MANIFEST_FILE } from "../../src/operations/backups/backup-manifest.ts";
 import { newBackupPath } from "./backup-site.ts";
 
 export const BLOCK_SIZE = 512;

@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk, type Disk } from "../../src/platform/files/disk.ts";
-import { makeBackup, openBackup } from "../../src/operations/folder/backup.ts";
+import { makeBackup, openBackup } from "../../src/operations/backups/backup.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import { generationName, isStoreFile } from "../../src/store/folder/files.ts";
 import { genesisHead } from "../../src/store/journal/journal.ts";
@@ -13,7 +13,7 @@ import {
   restoreBackup,
   type RestoreOptions,
   type RestoreReport,
-} from "../../src/operations/folder/restore.ts";
+} from "../../src/operations/backups/restore.ts";
 import { emptyAuditLogEnd } from "../../src/store/state/snapshot.ts";
 import { encodeSnapshot } from "../../src/store/state/state-rows.ts";
 import { StateFile } from "../../src/store/state/state-file.ts";

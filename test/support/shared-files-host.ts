@@ -1,13 +1,16 @@
 // The files that both hosts of a pair have, as one host uses them, on a simulated log.
 import { join } from "node:path";
-import { AccessControl } from "../../src/operations/access-control.ts";
-import { CloudCredentials } from "../../src/operations/cloud-credentials.ts";
+import { AccessControl } from "../../src/operations/access/access-control.ts";
+import { CloudCredentials } from "../../src/operations/appliance/cloud-credentials.ts";
 import {
   createSharedFiles,
   type SharedFiles,
   type SharedFilesOptions,
 } from "../../src/operations/pair/shared-files.ts";
-import { SettingChanges, type EditedValues } from "../../src/operations/setting-changes.ts";
+import {
+  SettingChanges,
+  type EditedValues,
+} from "../../src/operations/settings/setting-changes.ts";
 import { EditedSettingsFile } from "../../src/store/folder/edited-settings-file.ts";
 import { LogUnavailable } from "../../src/store/log/shared-log.ts";
 import { AccessFile } from "../../src/store/secrets/access-file.ts";

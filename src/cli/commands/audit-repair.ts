@@ -2,7 +2,7 @@ import type {
   AuditRepairReply,
   AuditSealReply,
 } from "../../http/routes/audit/audit-maintenance.ts";
-import { auditFilePath } from "../../operations/audit-maintenance.ts";
+import { auditFilePath } from "../../operations/audit/audit-maintenance.ts";
 import { Misuse } from "../frame/options.ts";
 import { quoteForShell } from "../../platform/shell-quote.ts";
 import { unwrapReply, withAdminClient } from "../client/admin-client.ts";

@@ -8,7 +8,10 @@ import { realDisk } from "../../platform/files/disk.ts";
 import { writeAll } from "../../platform/files/files.ts";
 import { flag, Misuse } from "../frame/options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { checkAuditExport, type CheckedAuditExport } from "../../operations/audit-export-check.ts";
+import {
+  checkAuditExport,
+  type CheckedAuditExport,
+} from "../../operations/audit/audit-export-check.ts";
 import {
   setFields,
   unwrapReply,

@@ -1,7 +1,7 @@
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/files/disk.ts";
 import { makeStoredBackup, readBackupFolder } from "../../operations/backups/backup-folder.ts";
-import type { AuditFinding } from "../../operations/audit-maintenance.ts";
+import type { AuditFinding } from "../../operations/audit/audit-maintenance.ts";
 import { folderChecks } from "../../operations/folder/folder-checks.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option } from "../frame/flags.ts";

@@ -1,7 +1,10 @@
 import { formatSettingValue } from "../../domain/model/setting-change.ts";
 import { findNearest } from "../../domain/text/nearest.ts";
 import type { SettingChangesReply } from "../../http/running-server.ts";
-import { readEditedSettings, type EditedValues } from "../../operations/setting-changes.ts";
+import {
+  readEditedSettings,
+  type EditedValues,
+} from "../../operations/settings/setting-changes.ts";
 import { SERVICE_SETTINGS } from "../../platform/environment.ts";
 import { runAsFolderOwner } from "../../platform/files/owner.ts";
 import { errorCode } from "../../platform/files/system-error.ts";

@@ -1,6 +1,6 @@
 import { describeFrameFault } from "../../license/qr/frame-fault.ts";
 import { extname } from "node:path";
-import { renderQrCodes, joinQrCodes, trimPlainCode } from "../../operations/qr-codes.ts";
+import { renderQrCodes, joinQrCodes, trimPlainCode } from "../../operations/requests/qr-codes.ts";
 import { describeInput, readInputBytes } from "../files/input-file.ts";
 import { checkOutputPath, formatQrCodes, readInputText } from "../files/output-document.ts";
 import { refuseToReplace, writeOutputText } from "../files/output-file.ts";

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../../domain/result.ts";
 import { MINUTE } from "../../domain/time.ts";
 import type { MaintenanceFault } from "../../faults/fault-types.ts";
-import type { AuditFinding } from "../../operations/audit-maintenance.ts";
+import type { AuditFinding } from "../../operations/audit/audit-maintenance.ts";
 import type { BackupJobs } from "../../operations/backups/backup-scheduler.ts";
 import {
   countBackupBytes,

@@ -9,8 +9,8 @@ import type {
 } from "../../http/running-server.ts";
 import { siteSlug } from "../../domain/text/site-slug.ts";
 import type { Environment } from "../../platform/environment.ts";
-import type { AuditFinding } from "../../operations/audit-maintenance.ts";
-import { Downloads } from "../../operations/folder/downloads.ts";
+import type { AuditFinding } from "../../operations/audit/audit-maintenance.ts";
+import { Downloads } from "../../operations/backups/downloads.ts";
 import { EXIT_OK, EXIT_NEEDS_OPERATOR } from "../frame/command.ts";
 import type { ServeSettings } from "../serve/settings.ts";
 import { runChildCommand } from "./child-command.ts";

@@ -1,6 +1,9 @@
 import { err, type Result } from "../../domain/result.ts";
 import type { Environment } from "../../platform/environment.ts";
-import { refuseEditedSettings, type EditedValues } from "../../operations/setting-changes.ts";
+import {
+  refuseEditedSettings,
+  type EditedValues,
+} from "../../operations/settings/setting-changes.ts";
 import type { SetOption } from "../frame/define-command.ts";
 import {
   defaultOf,

@@ -10,7 +10,7 @@ import {
   type Channel,
 } from "../../operations/notifications/channels.ts";
 import { Notifier, type Observation } from "../../operations/notifications/notifier.ts";
-import { isDiskFault } from "../../operations/appliance-status.ts";
+import { isDiskFault } from "../../operations/health/appliance-status.ts";
 import { wallClock } from "../../platform/clock.ts";
 import type { LiveSettings } from "./live-settings.ts";
 import type { ServeSettings } from "./settings.ts";

@@ -1,5 +1,5 @@
 import type { AccessPolicy } from "../../http/server.ts";
-import type { AccessControl } from "../../operations/access-control.ts";
+import type { AccessControl } from "../../operations/access/access-control.ts";
 import type { ServerAccess } from "../../operations/health/exposures.ts";
 import { formatListenAddress } from "./listen-address.ts";
 import type { ServeSettings } from "./settings.ts";

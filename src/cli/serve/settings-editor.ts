@@ -7,7 +7,7 @@ import type {
   SettingEdits,
   SettingsCaller,
 } from "../../http/running-server.ts";
-import type { EditedValues, SettingChanges } from "../../operations/setting-changes.ts";
+import type { EditedValues, SettingChanges } from "../../operations/settings/setting-changes.ts";
 import { TaskQueue } from "../../platform/schedule/task-queue.ts";
 import { settingsKey, type Option } from "../frame/options.ts";
 import { canAdminister } from "./access-policy.ts";

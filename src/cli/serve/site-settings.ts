@@ -1,6 +1,6 @@
 import type { SiteSettings } from "../../http/services.ts";
 import { findFolderError } from "../../operations/folder/folder-error.ts";
-import { readEditedSettings } from "../../operations/setting-changes.ts";
+import { readEditedSettings } from "../../operations/settings/setting-changes.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { defaultValues, resolveValues } from "../frame/define-command.ts";
 import type { ConfigFile } from "../frame/options.ts";

@@ -1,6 +1,6 @@
 import type { DataFolderKind } from "../../domain/model/state.ts";
 import type { AccessPolicy } from "../../http/server.ts";
-import { readEditedSettings } from "../../operations/setting-changes.ts";
+import { readEditedSettings } from "../../operations/settings/setting-changes.ts";
 import { describeError, type Refusal } from "../frame/error-report.ts";
 import { Failure } from "../frame/command.ts";
 import { readCertificate } from "../tls/tls-files.ts";

@@ -13,7 +13,7 @@ import { commit, runtime, target, version } from "../../platform/embedded/versio
 import type { PairReply } from "../../http/routes/pair/pair-reply.ts";
 import { readAccessList } from "../../operations/access/access-list.ts";
 import { describeFiles, readAuditLineTypes } from "../../operations/folder/folder-contents.ts";
-import { ArchiveWriter } from "../../operations/folder/archive.ts";
+import { ArchiveWriter } from "../../operations/backups/archive.ts";
 import { parseRules } from "../../rules/parse-rules.ts";
 import { unwrapReply, withAdminClient, type AdminClient } from "../client/admin-client.ts";
 import { doctorReply } from "../doctor/doctor-report.ts";

@@ -1,4 +1,4 @@
-import type { AccessControl, Actor } from "../../operations/access-control.ts";
+import type { AccessControl, Actor } from "../../operations/access/access-control.ts";
 import { isLoopback, normalizeAddress, SOCKET_PEER } from "../../platform/network/networks.ts";
 import { faultOf, refuse } from "../faults.ts";
 import type { Plane } from "./planes.ts";

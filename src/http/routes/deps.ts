@@ -1,6 +1,6 @@
 import { personOf } from "../../domain/model/slots/person.ts";
 import type { Identity } from "../../domain/model/rules/caller-facts.ts";
-import type { Actor } from "../../operations/access-control.ts";
+import type { Actor } from "../../operations/access/access-control.ts";
 import type { Services } from "../services.ts";
 import { refuse } from "../faults.ts";
 import { readIdentifier } from "../request/fields.ts";

@@ -13,9 +13,9 @@ import {
 } from "../../store/folder/disk-space.ts";
 import { BACKUPS_FOLDER, IDENTITY_FILE } from "../../store/folder/files.ts";
 import { BackupRefused, DiskSpaceMissing } from "../../store/folder/refusal.ts";
-import { Archive } from "../folder/archive.ts";
-import { MANIFEST_FILE, parseManifest, type BackupManifest } from "../folder/backup-manifest.ts";
-import { makeBackup, UNFINISHED_SUFFIX } from "../folder/backup.ts";
+import { Archive } from "./archive.ts";
+import { MANIFEST_FILE, parseManifest, type BackupManifest } from "./backup-manifest.ts";
+import { makeBackup, UNFINISHED_SUFFIX } from "./backup.ts";
 import type { VerifyOptions } from "../folder/verify.ts";
 
 /** A backup that a server made by its schedule or on request. */

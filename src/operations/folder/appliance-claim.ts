@@ -11,7 +11,7 @@ import {
 import { realDisk, type Disk } from "../../platform/files/disk.ts";
 import { SERVICE_DATA, type Environment } from "../../platform/environment.ts";
 import { describeProcess } from "../../platform/system/processes.ts";
-import { Archive } from "./archive.ts";
+import { Archive } from "../backups/archive.ts";
 import { IDENTITY_FILE } from "../../store/folder/files.ts";
 import { FolderBusy } from "../../store/folder/lock.ts";
 

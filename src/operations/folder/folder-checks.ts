@@ -4,7 +4,7 @@ import { verifyTrustDocument, type Vendor } from "../../license/documents/trust.
 import type { Disk } from "../../platform/files/disk.ts";
 import { builtInTrust } from "../../platform/embedded/version.ts";
 import type { SignatureCheck } from "../../store/state/signature-check.ts";
-import { Identity } from "../identity.ts";
+import { Identity } from "../appliance/identity.ts";
 
 /**
  * Checks that the licenses in a folder are signed by vendors that are trusted there. In a vendor's

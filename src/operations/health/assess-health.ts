@@ -3,7 +3,7 @@ import type { StatementStatus } from "../../domain/statements/statement-status.t
 import type { Instant } from "../../domain/time.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import type { BackupStatus } from "../backups/backup-status.ts";
-import type { ClockView } from "../timekeeping.ts";
+import type { ClockView } from "../clock/timekeeping.ts";
 import { checkBackups } from "./backups.ts";
 import { checkCertificate } from "./certificate.ts";
 import { checkClock } from "./clock.ts";

@@ -1,5 +1,5 @@
 import { DAY, HOUR, MINUTE } from "../../domain/time.ts";
-import type { ClockView } from "../timekeeping.ts";
+import type { ClockView } from "../clock/timekeeping.ts";
 import { createFinding, type Finding, type HealthReport } from "./finding.ts";
 
 /** Compares the system clock with appliance time, which does not follow every jump. */

@@ -3,7 +3,7 @@ import { version } from "../../platform/embedded/version.ts";
 import { readBootClock } from "../../platform/system/boot-clock.ts";
 import type { HostLog } from "../../store/log/shared-log.ts";
 import type { Store } from "../../store/store.ts";
-import type { Identity } from "../identity.ts";
+import type { Identity } from "../appliance/identity.ts";
 import { Leadership } from "./leadership.ts";
 import { LogTrimmer } from "./log-trimmer.ts";
 import type { PairOptions } from "./open-log.ts";

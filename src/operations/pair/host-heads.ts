@@ -1,5 +1,5 @@
 import { instant, type Instant } from "../../domain/time.ts";
-import type { HostHeadReader } from "../licensing.ts";
+import type { HostHeadReader } from "../licenses/licensing.ts";
 import type { Leadership } from "./leadership.ts";
 
 /** Where the journals of the hosts end: of this host now, of the other one as it last reported. */

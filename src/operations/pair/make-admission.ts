@@ -5,8 +5,8 @@ import { version } from "../../platform/embedded/version.ts";
 import { realDisk, type OpenFile } from "../../platform/files/disk.ts";
 import { SEALED_FILE, SEALING_KEY_FILE } from "../../store/secrets/sealed-file.ts";
 import type { Instant } from "../../domain/time.ts";
-import { makeBackup } from "../folder/backup.ts";
-import { Downloads } from "../folder/downloads.ts";
+import { makeBackup } from "../backups/backup.ts";
+import { Downloads } from "../backups/downloads.ts";
 import { folderChecks } from "../folder/folder-checks.ts";
 import { writeAdmission, type AdmissionEntry } from "./admission-file.ts";
 

@@ -14,7 +14,7 @@ import { rfc3339 } from "../../platform/rfc3339.ts";
 import { FolderRefused } from "../../store/folder/refusal.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { Store } from "../../store/store.ts";
-import type { Identity } from "../identity.ts";
+import type { Identity } from "../appliance/identity.ts";
 import { MAX_SKEW_MS } from "./clock-skew.ts";
 import { readPairStatus, type PairSide, type PairStatus } from "./pair-status.ts";
 

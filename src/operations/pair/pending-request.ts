@@ -9,7 +9,7 @@ import type { Disk } from "../../platform/files/disk.ts";
 import { replaceFile } from "../../platform/files/files.ts";
 import { isEmptyFolder } from "../../store/folder/folder.ts";
 import { FolderRefused } from "../../store/folder/refusal.ts";
-import { refuseUsedFolder } from "../folder/restore.ts";
+import { refuseUsedFolder } from "../backups/restore.ts";
 
 /** The request of a host that has not joined yet, with its secret key. Never part of a backup. */
 const PENDING_REQUEST_FILE = "pair-request.json";

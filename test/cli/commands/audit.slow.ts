@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { eventTypes } from "../../../src/domain/event-catalogue.ts";
 import type { AuditPageReply } from "../../../src/http/routes/audit/audit-log.ts";
-import { Identity } from "../../../src/operations/identity.ts";
+import { Identity } from "../../../src/operations/appliance/identity.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import { Store } from "../../../src/store/store.ts";

@@ -8,7 +8,7 @@ import { findStartRefusal } from "../../../src/cli/serve/start-checks.ts";
 import { defaultValues } from "../../../src/cli/frame/define-command.ts";
 import type { Option } from "../../../src/cli/frame/options.ts";
 import { settings } from "../../../src/cli/serve/settings.ts";
-import { readEditedSettings } from "../../../src/operations/setting-changes.ts";
+import { readEditedSettings } from "../../../src/operations/settings/setting-changes.ts";
 import { openAppliance } from "../../support/appliance.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 

@@ -1,6 +1,6 @@
 // Starts from a damaged folder and compares the outcome with the expected one.
 import { MONDAY } from "../../support/scenario.ts";
-import { Identity } from "../../../src/operations/identity.ts";
+import { Identity } from "../../../src/operations/appliance/identity.ts";
 import { openFolder } from "../../../src/store/folder/folder.ts";
 import { FolderRefused } from "../../../src/store/folder/refusal.ts";
 import type { ExpectedStart, Oracle, ExpectedRefusal } from "./oracle.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { AccessControl } from "../../../src/operations/access-control.ts";
+import { AccessControl } from "../../../src/operations/access/access-control.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { FolderRefused } from "../../../src/store/folder/refusal.ts";
 import { AccessFile } from "../../../src/store/secrets/access-file.ts";

@@ -9,7 +9,7 @@ import {
   type StoredBackupOptions,
 } from "../../../src/operations/backups/backup-folder.ts";
 import { folderChecks } from "../../../src/operations/folder/folder-checks.ts";
-import { openBackup } from "../../../src/operations/folder/backup.ts";
+import { openBackup } from "../../../src/operations/backups/backup.ts";
 import { later, DAY, HOUR, SECOND, type Instant } from "../../../src/domain/time.ts";
 import { realDisk, type Disk } from "../../../src/platform/files/disk.ts";
 import { flipBit } from "../../support/backup-site.ts";

@@ -12,7 +12,7 @@ import type { TakePlace } from "../../../src/domain/queue/dispatch/take-place.ts
 import type { Result } from "../../../src/domain/result.ts";
 import type { SlotCaps } from "../../../src/domain/model/rule-context.ts";
 import { later, type Instant } from "../../../src/domain/time.ts";
-import { AuditBudget } from "../../../src/operations/audit-budget.ts";
+import { AuditBudget } from "../../../src/operations/audit/audit-budget.ts";
 import { CommandRunner, passOutcome } from "../../../src/operations/command-runner.ts";
 import type { StorageFault } from "../../../src/store/journal/storage-fault.ts";
 import type { StoreOptions } from "../../../src/store/store-options.ts";

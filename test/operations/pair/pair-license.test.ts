@@ -7,7 +7,7 @@ import type { Vendor } from "../../../src/license/documents/trust.ts";
 import { messageOf } from "../../../src/faults/catalog.ts";
 import type { AnyFault } from "../../../src/faults/fault-types.ts";
 import { METRICS } from "../../../src/operations/metrics/catalogue.ts";
-import { Identity } from "../../../src/operations/identity.ts";
+import { Identity } from "../../../src/operations/appliance/identity.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { issueTestLicense } from "../../support/desk-and-site.ts";
 import {

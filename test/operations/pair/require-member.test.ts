@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Pair } from "../../../src/domain/model/pair/pair.ts";
 import { MONDAY } from "../../support/scenario.ts";
 import { requireMember } from "../../../src/operations/pair/require-member.ts";
-import { Identity } from "../../../src/operations/identity.ts";
+import { Identity } from "../../../src/operations/appliance/identity.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import type { HardwareComponent } from "../../../src/license/documents/hardware.ts";
 import { tempFolder } from "../../support/temp-folder.ts";

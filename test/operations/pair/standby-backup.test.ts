@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeBackup, openBackup } from "../../../src/operations/folder/backup.ts";
+import { makeBackup, openBackup } from "../../../src/operations/backups/backup.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { dumpStateSorted, transactOrThrow, unwrap } from "../../support/licensed-store.ts";
 import { readFolderState } from "../../support/backup-site.ts";

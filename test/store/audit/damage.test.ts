@@ -2,13 +2,13 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
-import { AuditMaintenance } from "../../../src/operations/audit-maintenance.ts";
+import { AuditMaintenance } from "../../../src/operations/audit/audit-maintenance.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import {
   MANIFEST_FILE,
   type BackupManifest,
-} from "../../../src/operations/folder/backup-manifest.ts";
-import { makeBackup, openBackup } from "../../../src/operations/folder/backup.ts";
+} from "../../../src/operations/backups/backup-manifest.ts";
+import { makeBackup, openBackup } from "../../../src/operations/backups/backup.ts";
 import { writeArchive } from "../../support/archives.ts";
 import {
   backUpFolder,

@@ -4,7 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { sha256 } from "../../../src/platform/crypto/hash.ts";
-import { MANIFEST_FILE } from "../../../src/operations/folder/backup-manifest.ts";
+import { MANIFEST_FILE } from "../../../src/operations/backups/backup-manifest.ts";
 import { STATE_FORMAT } from "../../../src/store/state/snapshot.ts";
 import { StateFile } from "../../../src/store/state/state-file.ts";
 import {

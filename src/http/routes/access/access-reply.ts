@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Instant } from "../../../domain/time.ts";
-import type { Actor } from "../../../operations/access-control.ts";
+import type { Actor } from "../../../operations/access/access-control.ts";
 import type { AccessView, LastUse, SessionView } from "../../../operations/access/access-list.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";
 import { rfc3339OrNull } from "../../timestamps.ts";

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import type { Role, TokenRole, UserRole } from "../../../operations/access-control.ts";
+import type { Role, TokenRole, UserRole } from "../../../operations/access/access-control.ts";
 import { isAcceptablePassword, PASSWORD_RULE } from "../../../platform/crypto/passwords.ts";
 import type { Instant } from "../../../domain/time.ts";
 import { jsonBody } from "../../request/body.ts";

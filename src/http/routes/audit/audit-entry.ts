@@ -3,7 +3,7 @@ import { detailsOf, isKnownEvent, summarize } from "../../../domain/event-catalo
 import type { EventDetails } from "../../../domain/model/event-row.ts";
 import { formatPeer } from "../../../domain/model/event-texts.ts";
 import type { Instant } from "../../../domain/time.ts";
-import type { AuditEntry } from "../../../operations/audit-log-reader.ts";
+import type { AuditEntry } from "../../../operations/audit/audit-log-reader.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";
 
 const nullableText = Type.Union([Type.String(), Type.Null()]);

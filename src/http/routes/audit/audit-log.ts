@@ -6,7 +6,7 @@ import {
   type AuditEntry,
   type AuditLogReader,
   type Position,
-} from "../../../operations/audit-log-reader.ts";
+} from "../../../operations/audit/audit-log-reader.ts";
 import { runBetweenRequests } from "../../../platform/schedule/yield-to-requests.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { log } from "../../../platform/log.ts";

@@ -1,7 +1,7 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { AuditGap } from "../../../domain/model/state.ts";
-import type { MissingLines } from "../../../operations/audit-maintenance.ts";
+import type { MissingLines } from "../../../operations/audit/audit-maintenance.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";
 import { jsonBody } from "../../request/body.ts";
 import { describeRoute } from "../../openapi/describe-route.ts";

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import type { ClockView } from "../../../operations/timekeeping.ts";
+import type { ClockView } from "../../../operations/clock/timekeeping.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";
 import { jsonBody, uploadBody } from "../../request/body.ts";
 import { describeRoute } from "../../openapi/describe-route.ts";

@@ -3,7 +3,7 @@ import type {
   ApplianceOverview,
   StorageHealth,
   StorageStatus,
-} from "../../../operations/appliance-status.ts";
+} from "../../../operations/health/appliance-status.ts";
 import {
   assessHealth,
   assessStandby,

@@ -1,5 +1,5 @@
 import { Type, type Static } from "@sinclair/typebox";
-import type { InstalledLicenseView } from "../../../operations/decided-license.ts";
+import type { InstalledLicenseView } from "../../../operations/licenses/decided-license.ts";
 import { LicenseObject, licenseObject } from "./license-object.ts";
 
 /** The reply to a license file. */

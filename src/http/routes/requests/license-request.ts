@@ -1,5 +1,5 @@
 import { Type, type Static } from "@sinclair/typebox";
-import type { CreatedLicenseRequest } from "../../../operations/licensing.ts";
+import type { CreatedLicenseRequest } from "../../../operations/licenses/licensing.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";
 
 const text = (description: string) => Type.Union([Type.String(), Type.Null()], { description });

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { renderQrCodes, joinQrCodes } from "../../../operations/qr-codes.ts";
+import { renderQrCodes, joinQrCodes } from "../../../operations/requests/qr-codes.ts";
 import { jsonBody } from "../../request/body.ts";
 import { describeRoute } from "../../openapi/describe-route.ts";
 import { refuse, unwrap } from "../../faults.ts";

@@ -3,7 +3,7 @@ import { Elysia } from "elysia";
 import { limits } from "../../../domain/model/limits.ts";
 import type { OpenRequest } from "../../../domain/model/state.ts";
 import { later } from "../../../domain/time.ts";
-import type { OpenActivationCode } from "../../../operations/airgap.ts";
+import type { OpenActivationCode } from "../../../operations/requests/airgap.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";
 import { describeRoute } from "../../openapi/describe-route.ts";
 import { refuse, unwrap } from "../../faults.ts";

@@ -1,7 +1,11 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { SlotChanges } from "../../../domain/views/slot-changes.ts";
-import { formatCursor, parseCursor, type ListCursor } from "../../../operations/slot-changes.ts";
+import {
+  formatCursor,
+  parseCursor,
+  type ListCursor,
+} from "../../../operations/slots/slot-changes.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";
 import { describeRoute } from "../../openapi/describe-route.ts";
 import { refuse, unwrap } from "../../faults.ts";

@@ -1,7 +1,7 @@
 import { Type, type Static, type TSchema } from "@sinclair/typebox";
 import { computeUseEnd } from "../../../domain/slots/leases.ts";
 import type { Contact, SentContactName } from "../../../domain/model/slots/contact.ts";
-import type { SlotResult } from "../../../operations/slots.ts";
+import type { SlotResult } from "../../../operations/slots/slots.ts";
 import { fields, readFreeText, readText } from "../../request/fields.ts";
 import { licenseJson } from "../licenses/license-json.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";

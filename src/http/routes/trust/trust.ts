@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { instant, SECOND } from "../../../domain/time.ts";
-import type { VendorView } from "../../../operations/vendor-trust.ts";
+import type { VendorView } from "../../../operations/trust/vendor-trust.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";
 import { jsonBody, uploadBody } from "../../request/body.ts";
 import { describeRoute } from "../../openapi/describe-route.ts";

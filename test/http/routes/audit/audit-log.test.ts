@@ -8,10 +8,10 @@ import {
   type AuditEntryReply,
 } from "../../../../src/http/routes/audit/audit-entry.ts";
 import type { AuditPageReply } from "../../../../src/http/routes/audit/audit-log.ts";
-import { Identity } from "../../../../src/operations/identity.ts";
+import { Identity } from "../../../../src/operations/appliance/identity.ts";
 import { realDisk } from "../../../../src/platform/files/disk.ts";
 import { log } from "../../../../src/platform/log.ts";
-import { checkAuditExport } from "../../../../src/operations/audit-export-check.ts";
+import { checkAuditExport } from "../../../../src/operations/audit/audit-export-check.ts";
 import { listAuditFiles } from "../../../../src/store/audit/audit-log.ts";
 import {
   expectOk,

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { signTrustDocument } from "../../../../src/license/documents/trust.ts";
-import { VendorTrust } from "../../../../src/operations/vendor-trust.ts";
+import { VendorTrust } from "../../../../src/operations/trust/vendor-trust.ts";
 import { realDisk } from "../../../../src/platform/files/disk.ts";
 import { Desk } from "../../../../src/desk/desk.ts";
 import { openSite } from "../../../support/licensed-store.ts";

@@ -1,0 +1,37 @@
+import type { OutcomeOf } from "../../domain/decide.ts";
+import type { FeatureRegister } from "../../domain/features/feature-register.ts";
+import type { FeatureRelease, FeatureReleaseAll } from "../../domain/features/feature-release.ts";
+import type { FeatureView } from "../../domain/views/views.ts";
+import {
+  passOutcome,
+  type CommandRunner,
+  type OperationInput,
+  type OperationResult,
+} from "../command-runner.ts";
+import { viewDecidedFeature } from "../licenses/decided-license.ts";
+
+/** Takes and releases features. */
+export class Features {
+  readonly #commands: CommandRunner;
+
+  constructor(commands: CommandRunner) {
+    this.#commands = commands;
+  }
+
+  register(input: OperationInput<FeatureRegister>): OperationResult<FeatureView> {
+    const command: FeatureRegister = { type: "FeatureRegister", ...input };
+    return this.#commands.run(command, input, input.peer, viewDecidedFeature);
+  }
+
+  release(input: OperationInput<FeatureRelease>): OperationResult<OutcomeOf<FeatureRelease>> {
+    return this.#commands.run({ type: "FeatureRelease", ...input }, input, input.peer, passOutcome);
+  }
+
+  releaseAll(
+    input: OperationInput<FeatureReleaseAll>,
+  ): OperationResult<OutcomeOf<FeatureReleaseAll>> {
+    const noSubject = { product: null, user: null };
+    const command: FeatureReleaseAll = { type: "FeatureReleaseAll", ...input };
+    return this.#commands.run(command, noSubject, null, passOutcome);
+  }
+}

@@ -1,0 +1,255 @@
+import { fingerprintPartsOf } from "../../domain/model/slots/contact.ts";
+import type { OutcomeOf } from "../../domain/decide.ts";
+import type { Fault } from "../../domain/model/fault.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import type { RuleContext } from "../../domain/model/rule-context.ts";
+import { factsOf } from "../../domain/model/rules/caller-facts.ts";
+import { findLongestBorrow } from "../../domain/rules/judge-borrow.ts";
+import type { Borrow } from "../../domain/slots/borrow.ts";
+import { computeLeaseEnd } from "../../domain/slots/leases.ts";
+import type { Register } from "../../domain/slots/register.ts";
+import { countSlotsInUse, findHeldSlot } from "../../domain/model/slots/pool.ts";
+import { type SlotOutcome } from "../../domain/slots/slots.ts";
+import type { Unregister, UnregisterAll } from "../../domain/slots/unregister.ts";
+import type { State } from "../../domain/model/state.ts";
+import type { Instant } from "../../domain/time.ts";
+import {
+  viewLicense,
+  viewRegistrations,
+  type LicenseView,
+  type PageRange,
+  type RegistrationView,
+} from "../../domain/views/views.ts";
+import type { Lease } from "../../license/documents/lease.ts";
+import { sha256 } from "../../platform/crypto/hash.ts";
+import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
+import type { StorageFault } from "../../store/journal/storage-fault.ts";
+import type { Store } from "../../store/store.ts";
+import {
+  buildIdempotency,
+  flattenResult,
+  passOutcome,
+  type CommandRunner,
+  type OperationInput,
+  type OperationResult,
+} from "../command-runner.ts";
+import { getDecidedLicense } from "../licenses/decided-license.ts";
+import type { Patience, SlotQueue, WaitedResult } from "../queue/slot-queue.ts";
+import { SlotChangeReader, type ChangesSince, type ListCursor } from "./slot-changes.ts";
+
+export interface SlotResult extends SlotOutcome {
+  readonly at: Instant;
+  readonly view: LicenseView;
+  /** False for a repeat whose slot was released since: another user may hold it now. */
+  readonly isHeld: boolean;
+  /** Of the pair that this host leads; null: it serves alone. */
+  readonly epoch: number | null;
+  readonly lease: string | null;
+}
+
+export interface BorrowResult extends SlotResult {
+  /** The longest borrow that the license and the rules allow. */
+  readonly maxHours: number | null;
+}
+
+/** The application's nonce, which its lease repeats; null: none was sent. */
+interface WithNonce {
+  readonly nonce: string | null;
+}
+
+/** So many are decided in a millisecond or two; heartbeats wait no longer than that. */
+const RELEASES_PER_STEP = 50;
+
+export type LeaseSigner = (lease: Lease) => Promise<string>;
+
+/** Takes, borrows, releases and lists slots. */
+export class Slots {
+  readonly #commands: CommandRunner;
+  readonly #store: Store;
+  readonly #signer: LeaseSigner;
+  readonly #queue: SlotQueue;
+  readonly #changes = new SlotChangeReader();
+
+  constructor(commands: CommandRunner, store: Store, queue: SlotQueue, signer: LeaseSigner) {
+    this.#commands = commands;
+    this.#store = store;
+    this.#queue = queue;
+    this.#signer = signer;
+  }
+
+  /**
+   * With a nonce, the result contains a signed lease. Without one it does not: signing every
+   * heartbeat would halve the throughput.
+   */
+  register(input: OperationInput<Register> & WithNonce): OperationResult<SlotResult> {
+    const { contact, nonce } = input;
+    const command = makeRegister(input);
+    const slot = this.#queue.runClaim(input.product, () =>
+      this.#commands.run(command, input, contact.peer, this.#viewSlot),
+    );
+    return nonce === null ? slot : this.#withLease(slot, nonce);
+  }
+
+  /** Like `register`, but waits for a slot if none may be granted now. */
+  registerWaiting(
+    input: OperationInput<Register> & WithNonce,
+    patience: Patience,
+  ): Promise<WaitedResult<SlotResult>> {
+    const { product, user, licenseId, contact, identity, nonce } = input;
+    const command = makeRegister(input);
+    const { user: _user, ...facts } = factsOf(user ?? "", contact, identity);
+    const { peer } = contact;
+    const slot = this.#queue.claim(
+      {
+        attempt: () => this.#commands.attempt(command, input, peer, this.#viewSlot),
+        refuse: (fault) => this.#commands.refuse(command, input, fault),
+        place: { type: "TakePlace", product, user, licenseId, facts, peer },
+      },
+      patience,
+    );
+    if (nonce === null) return slot;
+    return slot.then(async ({ result, place }) => ({
+      result: await this.#withLease(Promise.resolve(result), nonce),
+      place,
+    }));
+  }
+
+  /** A borrow always gets a lease, because the application needs it while it is offline. */
+  borrow(input: OperationInput<Borrow> & WithNonce): OperationResult<BorrowResult> {
+    const { idempotencyKey = null, nonce, ...fields } = input;
+    const { licenseId, until, contact } = fields;
+    const nonceDigest = hashNonce(nonce);
+    // Without a nonce the list has no element for it, as in keys that earlier versions stored.
+    const deviceParts = nonceDigest === null ? [] : [nonceDigest];
+    const once = buildIdempotency(idempotencyKey, [
+      licenseId,
+      until,
+      ...fingerprintPartsOf(contact),
+      ...deviceParts,
+    ]);
+    const command: Borrow = { type: "Borrow", ...fields, nonceDigest, once };
+    const slot = this.#queue.runClaim(fields.product, () =>
+      this.#commands.run(command, fields, contact.peer, (state, outcome, context) => ({
+        ...this.#viewSlot(state, outcome, context),
+        maxHours: findLongestBorrow(state, getDecidedLicense(state, outcome.license), context.at),
+      })),
+    );
+    return this.#withLease(slot, nonce);
+  }
+
+  unregister(input: OperationInput<Unregister>): OperationResult<OutcomeOf<Unregister>> {
+    const payer = input.by === "user" ? input.peer : null;
+    return this.#commands.run({ type: "Unregister", ...input }, input, payer, passOutcome);
+  }
+
+  unregisterAll(input: OperationInput<UnregisterAll>): OperationResult<OutcomeOf<UnregisterAll>> {
+    const subject = { ...input, user: null };
+    return this.#commands.run({ type: "UnregisterAll", ...input }, subject, null, passOutcome);
+  }
+
+  /** Releases the slots of several users; each has a result of its own, in their order. */
+  async unregisterUsers(
+    users: readonly string[],
+    input: Omit<OperationInput<Unregister>, "user">,
+  ): Promise<readonly Awaited<OperationResult<OutcomeOf<Unregister>>>[]> {
+    const results: OperationResult<OutcomeOf<Unregister>>[] = [];
+    for (let first = 0; first < users.length; first += RELEASES_PER_STEP) {
+      const some = users.slice(first, first + RELEASES_PER_STEP);
+      // Started together, so that they share a sync of the disk.
+      await runBetweenRequests(() => {
+        for (const user of some) results.push(this.unregister({ ...input, user }));
+      });
+    }
+    return Promise.all(results);
+  }
+
+  /** Like `unregisterAll` of one product, and says how many slots stay in use. */
+  unregisterProduct(
+    product: string,
+    peer: string,
+  ): OperationResult<{ readonly released: number; readonly remaining: number }> {
+    const command: UnregisterAll = { type: "UnregisterAll", product, peer };
+    const subject = { product, user: null };
+    return this.#commands.run(command, subject, null, (state, { released }, { at }) => {
+      const pools = (state.products.get(product) ?? []).map(({ pool }) => pool);
+      const remaining = pools.reduce((sum, pool) => sum + countSlotsInUse(pool, at), 0);
+      return { released, remaining };
+    });
+  }
+
+  /** What changed in the list since it was read; without a cursor, where to begin. */
+  listChanges(since: ListCursor | null): Promise<Result<ChangesSince, StorageFault>> {
+    return this.#store.read((state, { at }) => this.#changes.read(state, since, at));
+  }
+
+  async listRegistrations(
+    product: string | null,
+    page?: PageRange,
+  ): OperationResult<RegistrationView[]> {
+    return flattenResult(
+      await this.#store.read((state, { at }): Result<RegistrationView[], Fault> => {
+        if (product !== null && !state.products.has(product))
+          return err({ code: "unknown_product" });
+        return ok(viewRegistrations(state, product, at, page));
+      }),
+    );
+  }
+
+  readonly #viewSlot = (state: State, outcome: SlotOutcome, context: RuleContext): SlotResult => {
+    const { at } = context;
+    const license = getDecidedLicense(state, outcome.license);
+    const isHeld = findHeldSlot(license.pool, outcome.user, at)?.slot === outcome.slot;
+    const view = viewLicense(state, license, context);
+    const epoch = state.pair?.epoch ?? null;
+    return { ...outcome, view, at, isHeld, epoch, lease: null };
+  };
+
+  async #withLease<S extends SlotResult>(
+    pendingSlot: OperationResult<S>,
+    nonce: string | null,
+  ): OperationResult<S> {
+    const slot = await pendingSlot;
+    if (!slot.ok || !slot.value.isHeld) return slot;
+    const lease = await this.#signer(buildLease(slot.value, nonce));
+    return ok({ ...slot.value, lease });
+  }
+}
+
+function makeRegister(input: OperationInput<Register> & WithNonce): Register {
+  const { product, user, licenseId, contact, identity, nonce } = input;
+  const nonceDigest = hashNonce(nonce);
+  return { type: "Register", product, user, licenseId, contact, identity, nonceDigest };
+}
+
+/** The content of a lease, which an application can verify offline. */
+function buildLease(slot: SlotResult, nonce: string | null): Lease {
+  const {
+    user,
+    product,
+    license,
+    slot: number,
+    end,
+    contact,
+    borrowedUntil,
+    view,
+    at,
+    epoch,
+  } = slot;
+  return {
+    user,
+    product,
+    licenseId: license,
+    licenseHash: view.grant.lic,
+    serial: view.grant.serial,
+    slot: number,
+    issuedAt: at,
+    expiresAt: computeLeaseEnd(view.terms, end, at),
+    hostname: contact.hostname,
+    isBorrowed: borrowedUntil !== null,
+    nonce,
+    epoch,
+  };
+}
+
+/** The stored form of a device's nonce: it can be recognized, but not used for a lease. */
+const hashNonce = (nonce: string | null): string | null => (nonce === null ? null : sha256(nonce));
