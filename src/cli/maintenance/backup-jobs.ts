@@ -10,7 +10,7 @@ import {
 } from "../../operations/backups/backup-folder.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { realDisk } from "../../platform/files/disk.ts";
-import type { BackupJobOutput } from "../commands/backup-job.ts";
+import type { BackupJobOutput } from "../commands/backups/backup-job.ts";
 import { EXIT_OK } from "../frame/command.ts";
 import { runChildCommand } from "./child-command.ts";
 import type { JobQueue } from "../../operations/job-queue.ts";

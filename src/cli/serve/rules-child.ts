@@ -6,7 +6,7 @@ import {
 import type { Environment } from "../../platform/environment.ts";
 import type { InspectedRules } from "../../rules/inspect-rules.ts";
 import type { SiteFacts } from "../../rules/site-findings.ts";
-import type { RulesJobInput } from "../commands/rules-job.ts";
+import type { RulesJobInput } from "../commands/rules/rules-job.ts";
 import { EXIT_OK } from "../frame/command.ts";
 import { option } from "../frame/flags.ts";
 import { envName } from "../frame/options.ts";
