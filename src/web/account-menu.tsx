@@ -1,6 +1,6 @@
 import { frame } from "./parts/common-texts.ts";
 import { session } from "./session.ts";
-import { SignOutButton } from "./sign-in/sign-out-button.tsx";
+import { SignOutButton } from "./access/sign-out-button.tsx";
 import { ThemeChooser } from "./theme.tsx";
 
 const MENU_ID = "account-menu";

@@ -14,9 +14,9 @@ import { Notice } from "./parts/notice.tsx";
 import { lazyView, loadViewsWhenIdle } from "./lazy-view.tsx";
 import { currentRoute, type View } from "./router.ts";
 import { accessState } from "./session.ts";
-import { SignIn } from "./sign-in/sign-in.tsx";
-import { signIn } from "./sign-in/sign-in-texts.ts";
-import { CreatedToken, UnclaimedLine } from "./sign-in/unclaimed.tsx";
+import { SignIn } from "./access/sign-in.tsx";
+import { signIn } from "./access/sign-in-texts.ts";
+import { CreatedToken, UnclaimedLine } from "./access/unclaimed.tsx";
 import { siteName } from "./site-name.ts";
 import { isDiskAway, isUnreachable, serverStatus } from "./status-stream.ts";
 
@@ -108,10 +108,10 @@ const UpgradeNotice = ({ version }: { version: string }) => (
   </Notice>
 );
 
-const AuditLog = lazyView(async () => (await import("./audit-log/audit-log.tsx")).AuditLog);
+const AuditLog = lazyView(async () => (await import("./audit/audit-log.tsx")).AuditLog);
 const Licenses = lazyView(async () => (await import("./licenses/licenses.tsx")).Licenses);
 const Queue = lazyView(async () => (await import("./queue/queue.tsx")).Queue);
-const Reports = lazyView(async () => (await import("./reports/reports.tsx")).Reports);
+const Reports = lazyView(async () => (await import("./usage/reports.tsx")).Reports);
 const Rules = lazyView(async () => (await import("./rules/rules.tsx")).Rules);
 const Settings = lazyView(async () => (await import("./settings/settings.tsx")).Settings);
 const Slots = lazyView(async () => (await import("./slots/slots.tsx")).Slots);

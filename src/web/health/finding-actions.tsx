@@ -1,5 +1,5 @@
 import { linkTo } from "../router.ts";
-import { CreateFirstToken } from "../sign-in/unclaimed.tsx";
+import { CreateFirstToken } from "../access/unclaimed.tsx";
 import type { Finding } from "./findings.ts";
 import { health } from "./health-texts.ts";
 

@@ -5,7 +5,7 @@ import { formatDate, formatDateTime } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { QueryContent } from "../parts/query-content.tsx";
 import { useQuery } from "../use-query.ts";
-import { entrySentence } from "../audit-log/entry-sentence.ts";
+import { entrySentence } from "../audit/entry-sentence.ts";
 import { licenses as texts } from "./licenses-texts.ts";
 
 interface LoadedHistory {

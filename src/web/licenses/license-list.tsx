@@ -23,9 +23,9 @@ import { findOpenRequest, licenseLoadError, licenses, trustedVendors } from "./l
 import { filterByEnd, makeLicenseRows, parseDays } from "./license-rows.ts";
 import { LicenseTable } from "./license-table.tsx";
 import { licenseTable as tableTexts } from "./license-table-texts.ts";
-import { OpenRequests } from "./requests/open-requests.tsx";
-import { ageTextOf } from "./requests/request-row.ts";
-import { requests } from "./requests/requests-texts.ts";
+import { OpenRequests } from "../requests/open-requests.tsx";
+import { ageTextOf } from "../requests/request-row.ts";
+import { requests } from "../requests/requests-texts.ts";
 import type { License, LicenseStatus } from "./license.ts";
 import { borrowTextOf } from "./terms.ts";
 

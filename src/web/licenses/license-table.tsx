@@ -15,8 +15,8 @@ import {
   type LicenseRow,
 } from "./license-rows.ts";
 import { licenseTable as texts } from "./license-table-texts.ts";
-import { ageTextOf } from "./requests/request-row.ts";
-import { requests } from "./requests/requests-texts.ts";
+import { ageTextOf } from "../requests/request-row.ts";
+import { requests } from "../requests/requests-texts.ts";
 
 const COLUMNS: readonly LicenseColumn[] = [
   "product",

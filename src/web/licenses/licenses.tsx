@@ -1,7 +1,7 @@
 import { Notice } from "../parts/notice.tsx";
 import { currentRoute } from "../router.ts";
-import { AirGapWizard } from "./air-gap/air-gap-wizard.tsx";
-import { RequestWizard } from "./request/request-wizard.tsx";
+import { AirGapWizard } from "../requests/air-gap/air-gap-wizard.tsx";
+import { RequestWizard } from "../requests/request-wizard.tsx";
 import { ReceiptDialog } from "./return-license.tsx";
 import { licenseLoadError, useLicenseData } from "./license-data.ts";
 import { LicenseList } from "./license-list.tsx";

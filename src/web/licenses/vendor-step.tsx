@@ -1,6 +1,6 @@
 import { Button } from "../parts/button.tsx";
 import { StepActions } from "../parts/wizard.tsx";
-import { vendorStep } from "./request/request-texts.ts";
+import { vendorStep } from "../requests/request-texts.ts";
 import { trust } from "../trust/trust-texts.ts";
 import { VendorFacts } from "../trust/vendor-facts.tsx";
 import { DocumentInstaller } from "./document-installer.tsx";

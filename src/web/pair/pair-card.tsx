@@ -4,7 +4,7 @@ import { CliCommands } from "../parts/cli-commands.tsx";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { formatNumber } from "../format.ts";
-import { AccessTable, Owner } from "../settings/access-table.tsx";
+import { AccessTable, Owner } from "../access/access-table.tsx";
 import { serverStatus } from "../status-stream.ts";
 import { useQuery } from "../use-query.ts";
 import { describeBehind, describeClock, describeSeen } from "./host-figures.ts";

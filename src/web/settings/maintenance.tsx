@@ -3,7 +3,7 @@ import { fetchResponse } from "../api.ts";
 import { Button } from "../parts/button.tsx";
 import { CliCommands } from "../parts/cli-commands.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { IntegrityCheck } from "../audit-log/integrity-check.tsx";
+import { IntegrityCheck } from "../audit/integrity-check.tsx";
 import { linkTo } from "../router.ts";
 import { saveResponse } from "../save.ts";
 import { canChange } from "../session.ts";

@@ -2,15 +2,15 @@ import type { FunctionComponent } from "preact";
 import { linkTo, currentRoute } from "../router.ts";
 import { settings } from "./settings-texts.ts";
 import { About } from "./about.tsx";
-import { Access } from "./access.tsx";
+import { Access } from "../access/access.tsx";
 import { Maintenance } from "./maintenance.tsx";
-import { Backups } from "./backups/backups.tsx";
-import { Clock } from "./clock.tsx";
+import { Backups } from "../backups/backups.tsx";
+import { Clock } from "../clock/clock.tsx";
 import { General } from "./general.tsx";
 import { Keys } from "./keys.tsx";
 import { MachineCommands } from "./machine.tsx";
 import { Network } from "./network.tsx";
-import { Trust } from "./trust.tsx";
+import { Trust } from "../trust/trust.tsx";
 
 type Section = keyof typeof settings.sections;
 
