@@ -2,7 +2,7 @@ import { Elysia, NotFoundError } from "elysia";
 import type { AnyFault } from "../faults/fault-types.ts";
 import { log } from "../platform/log.ts";
 import { JSON_TYPE } from "./request/body.ts";
-import { describeRoute } from "./openapi/describe-route.ts";
+import { describeRoute, type ClientRoutes } from "./openapi/describe-route.ts";
 import { faultOf, refusalReplyFor } from "./faults.ts";
 import { admit, type Gate } from "./access/gate.ts";
 import {
@@ -175,7 +175,18 @@ export function createApp(services: Services, gate: Gate) {
 }
 
 /** The type for a typed client. */
-export type App = ReturnType<typeof createApp>;
+export type App =
+  ReturnType<typeof createApp> extends Elysia<
+    infer Base,
+    infer Singleton,
+    infer Definitions,
+    infer Metadata,
+    infer Routes,
+    infer Ephemeral,
+    infer Volatile
+  >
+    ? Elysia<Base, Singleton, Definitions, Metadata, ClientRoutes<Routes>, Ephemeral, Volatile>
+    : never;
 
 const BASIC_CHALLENGE = 'Basic realm="berth", charset="UTF-8"';
 

@@ -170,10 +170,16 @@ function toFailure(reply: unknown): Failure {
   return new ServerRefused(code, message, hint || fallback);
 }
 
-/** The fields that are set: a field of the API is absent, not null. */
-export function setFields<T extends Readonly<Record<string, string | null>>>(
-  fields: T,
-): { [K in keyof T]?: NonNullable<T[K]> } {
-  const entries = Object.entries(fields).filter(([, value]) => value !== null);
-  return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> };
+/**
+ * The fields of a request that are set: a field of the API is absent, not null. Which fields there
+ * are follows from where the result is used, so it must be used at once.
+ */
+export function setFields<Fields extends object>(fields: Nullable<NoInfer<Fields>>): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Fields;
 }
+
+type Nullable<Fields> = {
+  readonly [Name in keyof Fields]: object extends Pick<Fields, Name>
+    ? Fields[Name] | null
+    : Fields[Name];
+};

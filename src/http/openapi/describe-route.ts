@@ -1,6 +1,7 @@
-import { Type, type TObject, type TSchema } from "@sinclair/typebox";
+import { Type, type Static, type TObject, type TSchema, type TUnsafe } from "@sinclair/typebox";
 import type { AnyFault, FaultCode } from "../../faults/fault-types.ts";
 import type { Plane } from "../access/planes.ts";
+import type { NO_PARAMETERS } from "../request/query.ts";
 
 /** invalid_parameter has no general message, so it is documented as a complete fault. */
 export type DocumentedRefusal = Exclude<FaultCode, "invalid_parameter"> | AnyFault;
@@ -53,7 +54,10 @@ interface OperationDescription {
   readonly upload?: boolean;
 }
 
-interface RouteDescription extends AccessDescription, OperationDescription {
+interface RouteDescription<Query extends TObject, Required extends string>
+  extends AccessDescription, OperationDescription {
+  readonly query?: Query;
+  readonly requiredFields?: readonly Required[];
   /** Schema of a success; absent for an empty reply. */
   readonly reply?: TSchema;
   /** For a stream: schema of each line. */
@@ -79,8 +83,21 @@ export interface RouteDetail extends AccessDescription, Partial<OperationDescrip
   readonly responses?: { readonly 200?: SuccessReply };
 }
 
-/** Describes a route for the gate and for the OpenAPI document. */
-export function describeRoute(route: RouteDescription) {
+/**
+ * What the type of a route says of its requests besides the body: see `ClientRoutes`. It has the
+ * place of the framework's query, which no route uses, because names of parameters are matched
+ * without regard to case.
+ */
+interface RequestTypes<Query = unknown, Required = unknown> {
+  readonly parameters: Query;
+  readonly required: Required;
+}
+
+/** Describes a route for the gate, for the OpenAPI document and for the types of clients. */
+export function describeRoute<
+  Query extends TObject = typeof NO_PARAMETERS,
+  const Required extends string = never,
+>(route: RouteDescription<Query, Required>) {
   const { reply, streamLine, text, fileType, otherReplies = {}, ...operation } = route;
   const contents: Record<string, TSchema> = {
     ...(reply && { "application/json": reply }),
@@ -97,5 +114,34 @@ export function describeRoute(route: RouteDescription) {
     description: "Success; changes are on disk",
     ...(Object.keys(content).length > 0 && { content }),
   };
-  return { detail: { ...operation, responses: { 200: success } } };
+  const detail: RouteDetail = { ...operation, responses: { 200: success } };
+  return { detail } as {
+    readonly detail: RouteDetail;
+    readonly query: TUnsafe<RequestTypes<Static<Query>, Required>>;
+  };
 }
+
+/**
+ * The routes as typed clients see them. To the code of a route every field is optional, because a
+ * request may lack it; a client must send the required ones. Other names do not compile.
+ */
+export type ClientRoutes<Routes> = {
+  [Key in keyof Routes]: Routes[Key] extends RouteTypes<infer Body, infer Query, infer Required>
+    ? Omit<Routes[Key], "body" | "query"> &
+        (unknown extends Body
+          ? { body: unknown; query: WithRequired<Query, Required> }
+          : { body: WithRequired<Body, Required>; query: NoFields })
+    : ClientRoutes<Routes[Key]>;
+};
+
+interface RouteTypes<Body, Query, Required> {
+  readonly body: Body;
+  readonly query: RequestTypes<Query, Required>;
+}
+
+/** Unlike `{}`, it takes no field with a value. */
+type NoFields = Record<string, null>;
+
+type WithRequired<Fields, Names> = [keyof Fields] extends [never]
+  ? NoFields
+  : Omit<Fields, Names & PropertyKey> & { [Name in Names & keyof Fields]-?: Fields[Name] & {} };

@@ -2,7 +2,7 @@ import { Type, type Static, type TObject } from "@sinclair/typebox";
 import { listFields, matchFields } from "./match-fields.ts";
 import type { ReplyHeaders } from "./ignored-fields.ts";
 
-const NO_PARAMETERS = Type.Object({});
+export const NO_PARAMETERS = Type.Object({});
 
 /**
  * The query's parameters under the names of the schema, which are matched without regard to case.

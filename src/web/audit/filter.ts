@@ -1,5 +1,6 @@
 import { eventTypesOf } from "../../domain/event-catalogue.ts";
 import { EVENT_KINDS, type EventKind } from "../../domain/model/event-row.ts";
+import type { AuditQuery } from "../../http/routes/audit-log.ts";
 
 /** Which entries are shown; an empty field does not filter. */
 export interface AuditFilter {
@@ -65,7 +66,7 @@ export function auditQueryOf(filter: AuditFilter): Record<string, string> {
     license_id: license,
     since: from === "" ? "" : startOf(from).toISOString(),
     until: to === "" ? "" : endOf(to).toISOString(),
-  };
+  } satisfies AuditQuery;
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ""));
 }
 

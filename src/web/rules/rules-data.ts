@@ -26,12 +26,15 @@ export const checkRules = (text: string, cancelled: AbortSignal): Promise<RulesC
   unwrapReply(admin.rules.check.post({ text }, { fetch: { signal: cancelled } }));
 
 export const explainRules = (
-  caller: ExplainedCaller,
+  { user, host, from, login, product, feature }: ExplainedCaller,
   cancelled: AbortSignal,
-): Promise<ExplanationReply> => {
-  const query = Object.fromEntries(Object.entries(caller).filter(([, value]) => value !== ""));
-  return unwrapReply(admin.rules.explain.get({ query, fetch: { signal: cancelled } }));
-};
+): Promise<ExplanationReply> =>
+  unwrapReply(
+    admin.rules.explain.get({
+      query: { user, host, from, login, product, feature },
+      fetch: { signal: cancelled },
+    }),
+  );
 
 /** Puts another text into the editor, and keeps the one that was edited before. */
 export function replaceText(applied: AppliedRules, text: string): void {

@@ -38,7 +38,10 @@ async function readAll(cancelled: AbortSignal): Promise<readonly RegistrationRep
   const all: RegistrationReply[] = [];
   for (let after: number | null = 0; after !== null;) {
     const slice: Slice = await unwrapReply(
-      admin.registrations.slice.get({ query: { after }, fetch: { signal: cancelled } }),
+      admin.registrations.slice.get({
+        query: { after: String(after) },
+        fetch: { signal: cancelled },
+      }),
     );
     cancelled.throwIfAborted();
     all.push(...slice.registrations);

@@ -104,8 +104,9 @@ async function fetchEvents(
   for (;;) {
     const pageLimit = String(Math.min(MAX_PAGE, limit - events.length));
     const fields = { since, until, user, product, license_id: licenseId, text, type };
-    const query = setFields({ ...fields, limit: pageLimit, before });
-    const page: AuditPageReply = await unwrapReply(admin.audit.get({ query }));
+    const page: AuditPageReply = await unwrapReply(
+      admin.audit.get({ query: setFields({ ...fields, limit: pageLimit, before }) }),
+    );
     events.push(...page.events);
     if (page.next === null || events.length >= limit) return { ...page, events };
     before = page.next;
@@ -170,7 +171,7 @@ function refuseFilters({ types, user, product, licenseId, text }: Filters): void
 }
 
 const exportPath = ({ since, until }: Filters): string =>
-  `/api/admin/v1/audit/export?${new URLSearchParams(setFields({ since, until })).toString()}`;
+  `/api/admin/v1/audit/export?${new URLSearchParams(setFields<{ since?: string; until?: string }>({ since, until })).toString()}`;
 
 const verify = defineCommand({
   name: "audit verify",

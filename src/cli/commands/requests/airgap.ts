@@ -19,9 +19,12 @@ const request = defineCommand({
   },
   examples: ["berth airgap request --license-key ABCD-1234"],
   async run({ licenseKey, initializationCode, qr, ...site }, context) {
-    const body = setFields({ license_key: licenseKey, signing_key: initializationCode });
     const reply = await withAdminClient(site, context, ({ v4 }) =>
-      unwrapReply(v4.airgap.generate.post(body)),
+      unwrapReply(
+        v4.airgap.generate.post(
+          setFields({ license_key: licenseKey, signing_key: initializationCode }),
+        ),
+      ),
     );
     const { activation_code: code, expires_at } = reply;
     return {
@@ -47,14 +50,18 @@ const add = defineCommand({
   },
   examples: ["berth airgap add --policy policy.jwt --license-key ABCD-1234 --code 'NJX31-…'"],
   async run({ policy, licenseKey, code, policyId, ...site }, context) {
-    const body = setFields({
-      license_policy: readDocument(policy, "policy"),
-      license_key: licenseKey,
-      policy_id: policyId,
-      confirmation_code: code,
-    });
+    const document = readDocument(policy, "policy");
     const reply = await withAdminClient(site, context, ({ v4 }) =>
-      unwrapReply(v4.airgap.license.post(body)),
+      unwrapReply(
+        v4.airgap.license.post(
+          setFields({
+            license_policy: document,
+            license_key: licenseKey,
+            policy_id: policyId,
+            confirmation_code: code,
+          }),
+        ),
+      ),
     );
     return { json: reply, text: `license ${reply.id} is installed` };
   },

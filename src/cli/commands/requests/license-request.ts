@@ -43,8 +43,8 @@ const request = defineCommand({
     const { product, licenseKey, slots, until, note, hosts, show } = options;
     const wanted = { product, license_key: licenseKey, wanted_slots: slots, wanted_until: until };
     const hostCount = hosts === null ? null : String(hosts);
-    const fields = setFields({ ...wanted, note, hosts: hostCount });
-    if (show !== null && Object.keys(fields).length > 0) {
+    const fields = { ...wanted, note, hosts: hostCount };
+    if (show !== null && Object.values(fields).some((value) => value !== null)) {
       throw new Misuse(
         "--show shows a request as it was created and takes no other wishes",
         "omit --show to create a new request",
@@ -53,9 +53,11 @@ const request = defineCommand({
     const { reply, choice } = await withAdminClient(options, context, async (client) => {
       if (show !== null) return { reply: await showRequest(client, show), choice: null };
       const choice = product === null ? await fetchDefaultProduct(client) : null;
-      const body = { ...fields, ...setFields({ product: choice?.product ?? product }) };
+      const { generate } = client.v4.license;
       // It is text only for a request that asks for text.
-      const reply = (await unwrapReply(client.v4.license.generate.post(body))) as RequestReply;
+      const reply = (await unwrapReply(
+        generate.post(setFields({ ...fields, product: choice?.product ?? product })),
+      )) as RequestReply;
       return { reply, choice };
     });
     const warnings = [

@@ -193,9 +193,12 @@ const explain = defineCommand({
   },
   examples: ["berth rules explain --user ada --host ws-3 --from 10.1.4.9 --product CAD"],
   async run({ user, host, from, login, product, feature, ...site }, context) {
-    const query = setFields({ user, host, from, login, product, feature });
     const reply = await withAdminClient(site, context, ({ admin }) =>
-      unwrapReply(admin.rules.explain.get({ query })),
+      unwrapReply(
+        admin.rules.explain.get({
+          query: setFields({ user, host, from, login, product, feature }),
+        }),
+      ),
     );
     return {
       json: reply,

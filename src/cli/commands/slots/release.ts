@@ -72,8 +72,9 @@ async function releaseSeveral(
   const results: ReleaseUsersReply["results"] = [];
   for (let first = 0; first < users.length; first += USERS_PER_REQUEST) {
     const some = users.slice(first, first + USERS_PER_REQUEST);
-    const body = setFields({ product, users: some.join("\n") });
-    const reply = await unwrapReply(admin.registrations.release.users.post(body));
+    const reply = await unwrapReply(
+      admin.registrations.release.users.post(setFields({ product, users: some.join("\n") })),
+    );
     results.push(...reply.results);
   }
   const released = results.reduce((sum, result) => sum + result.released, 0);

@@ -60,8 +60,9 @@ const statement = defineCommand({
     const reply = await withAdminClient(options, context, async ({ admin }) => {
       if (vendor === null) await requireOnlyVendor(unwrapReply(admin.statements.get()));
       if (number !== null) {
-        const query = { ...setFields({ vendor }), number: String(number) };
-        const stored = await unwrapReply(admin.statements.document.get({ query }));
+        const stored = await unwrapReply(
+          admin.statements.document.get({ query: setFields({ vendor, number: String(number) }) }),
+        );
         return { ...stored, is_new: false, unreported_days: null };
       }
       return unwrapReply(admin.statements.post(setFields({ vendor })));

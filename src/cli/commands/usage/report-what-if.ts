@@ -57,10 +57,13 @@ export const whatIfCommand = defineCommand({
   async run(options, context) {
     const { product, feature, slots, target } = options;
     const period = readPeriod(options, wallClock());
-    const query = setFields({ product, feature, slots, ...period, target: String(target) });
     const reply = await withProgress("deciding the recorded demand again", () =>
       withAdminClient(options, context, ({ admin }) =>
-        unwrapReply(admin.report["what-if"].get({ query })),
+        unwrapReply(
+          admin.report["what-if"].get({
+            query: setFields({ product, feature, slots, ...period, target: String(target) }),
+          }),
+        ),
       ),
     );
     return { json: reply, text: () => formatWhatIf(reply, options.timeZone) };

@@ -70,18 +70,23 @@ const reportCommand = defineCommand({
     const format = chooseFormat(options);
     if (out !== null) refuseToReplace(out);
     const period = readPeriod(options, wallClock());
-    const query = setFields({
-      product,
-      feature,
-      ...period,
-      time_zone: options.timeZone,
-      idle_days: String(idleDays),
-      anonymous: anonymous ? "true" : null,
-      sessions: table === "sessions" || format === "json" ? "true" : null,
-      rows: format === "text" ? null : MAX_ROWS,
-    });
     const report = await withProgress("reading the audit log", () =>
-      withAdminClient(options, context, ({ admin }) => unwrapReply(admin.report.get({ query }))),
+      withAdminClient(options, context, ({ admin }) =>
+        unwrapReply(
+          admin.report.get({
+            query: setFields({
+              product,
+              feature,
+              ...period,
+              time_zone: options.timeZone,
+              idle_days: String(idleDays),
+              anonymous: anonymous ? "true" : null,
+              sessions: table === "sessions" || format === "json" ? "true" : null,
+              rows: format === "text" ? null : MAX_ROWS,
+            }),
+          }),
+        ),
+      ),
     );
     const text = async (): Promise<Text> => {
       if (out === null) return printedReport(report, format, table ?? "utilisation");

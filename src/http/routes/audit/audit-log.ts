@@ -54,6 +54,8 @@ const Query = Type.Object({
   ...auditFilterFields,
 });
 
+export type AuditQuery = Static<typeof Query>;
+
 const FilterQuery = Type.Object(auditFilterFields);
 const PeriodQuery = Type.Object(auditPeriodFields);
 

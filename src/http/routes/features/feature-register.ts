@@ -28,7 +28,7 @@ const operation = {
   description:
     "The user must hold a slot of the license; the feature's slot expires no later than that slot. " +
     "Calling again is the heartbeat that keeps the feature's slot.",
-  requiredFields: ["feature", "user"],
+  requiredFields: ["feature", "user"] as const,
   reply: FeatureObject,
   refusals: [
     "missing_parameters",
