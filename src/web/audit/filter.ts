@@ -1,6 +1,6 @@
 import { eventTypesOf } from "../../domain/event-catalogue.ts";
 import { EVENT_KINDS, type EventKind } from "../../domain/model/event-row.ts";
-import type { AuditQuery } from "../../http/routes/audit-log.ts";
+import type { AuditQuery } from "../../http/routes/audit/audit-log.ts";
 
 /** Which entries are shown; an empty field does not filter. */
 export interface AuditFilter {
