@@ -1,12 +1,23 @@
 // Replaces what differs in every run, on every machine or in every version. All else is compared.
 import { hostname } from "node:os";
+import { rfc3339 } from "../../src/platform/rfc3339.ts";
+import { CAD, WANTED_UNTIL } from "./replies.ts";
 import manifest from "../../package.json";
 
 const DAY_MS = 86_400_000;
 
+const TIME = /\b\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))?/g;
+
+/** Near them, a time of a test's own clock is not one of the system clock. */
+const ENDS_OF_LICENSES: ReadonlySet<string> = new Set([
+  rfc3339(CAD.validUntil),
+  rfc3339(CAD.maintenanceUntil),
+  WANTED_UNTIL,
+]);
+
 /** A time of the system clock. The times of a test's own clock are the same in every run. */
 const isOfSystemClock = (time: string): boolean =>
-  Math.abs(Date.parse(time) - Date.now()) < 2 * DAY_MS;
+  Math.abs(Date.parse(time) - Date.now()) < 2 * DAY_MS && !ENDS_OF_LICENSES.has(time);
 
 type Replacement = readonly [pattern: RegExp, by: string | ((text: string) => string)];
 
@@ -16,17 +27,16 @@ const IN_TEXTS: readonly Replacement[] = [
   [/\bberth_[\w-]{43}/g, "<token>"],
   [/\/[\w/.-]*\/berth-(?:test|desk)-\w+/g, "<folder>"],
   [/(?<![\w-])(?=[\w-]*[A-Z])[\w-]{43}(?![\w-])/g, "<key>"],
-  [
-    /\b\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))?/g,
-    (time) => (isOfSystemClock(time) ? "<time>" : time),
-  ],
+  [TIME, (time) => (isOfSystemClock(time) ? "<time>" : time)],
   [/\b\d{8}T\d{6}Z/g, "<time>"],
   // In the name of an export, with the beginning of the appliance's id.
   [/(?<=-)[0-9A-Z]{8}(?=-<time>)/g, "<id>"],
   // A spoken code or a fingerprint, which may have several lines.
   [/\b[0-9A-Z]{5}(?:[-\n][0-9A-Z]{2,5}){2,}\b/g, "<code>"],
-  // The id of a vendor or an appliance.
-  [/\b[0-9A-HJKMNP-TV-Z]{16}\b/g, "<id>"],
+  // The fingerprint of a certificate.
+  [/\b[0-9A-F]{2}(?::[0-9A-F]{2}){31}\b/g, "<fingerprint>"],
+  // The id of a vendor or an appliance, or an initialization code.
+  [/\b[0-9A-HJKMNP-TV-Z]{16}(?:[0-9A-HJKMNP-TV-Z]{4})?\b/g, "<id>"],
   [/(?<![0-9A-Za-z.])[0-9a-f]{8,}(?![0-9A-Za-z])/g, "<id>"],
 ];
 
@@ -59,7 +69,7 @@ export function replaceInValue(value: unknown, name = ""): unknown {
 const hideNetworks = (name: string) => [name, "<networks>"] as const;
 
 /** The name of a site is that of its machine, unless it is set. */
-const HOST_MEMBERS: ReadonlySet<string> = new Set(["value", "default", "from", "site_name"]);
+const HOST_MEMBERS: ReadonlySet<string> = new Set(["value", "default", "from", "to", "site_name"]);
 
 export function replaceInText(text: string): string {
   return IN_TEXTS.reduce((rest, [pattern, by]) => rest.replaceAll(pattern, by as string), text)
@@ -67,6 +77,10 @@ export function replaceInText(text: string): string {
     .replaceAll(process.cwd(), "<folder>")
     .replaceAll(manifest.version, "<version>");
 }
+
+/** Where all times are of the system clock, those that are far from now are replaced as well. */
+export const replaceTimes = (json: unknown): unknown =>
+  JSON.parse(JSON.stringify(json).replaceAll(TIME, "<time>"));
 
 const shorten = (text: string): string =>
   text.length > LONGEST_TEXT ? `${text.slice(0, 100)}…` : text;

@@ -35,7 +35,7 @@ export interface Reply {
 const ADMIN = "/api/admin/v1";
 const CLIENT = "/api/v4";
 const PASSWORD = "correct horse battery";
-const RULES = `[groups.staff]
+export const RULES = `[groups.staff]
 users = ["ada", "bob"]
 
 [[rule]]
@@ -88,8 +88,10 @@ class ReplyRecorder {
   }
 }
 
+export const WANTED_UNTIL = "2027-12-31";
+
 /** Two slots, a feature of each kind, and counted use, which grows by days. */
-const CAD = {
+export const CAD = {
   productName: "CAD",
   customer: "Initech",
   metadata: "floor 2",
@@ -180,7 +182,7 @@ async function callClients(site: Appliance, to: ReplyRecorder): Promise<void> {
 }
 
 async function callLicensing(site: Appliance, to: ReplyRecorder): Promise<void> {
-  const wanted = { wanted_slots: "5", wanted_until: "2027-12-31", note: "a note" };
+  const wanted = { wanted_slots: "5", wanted_until: WANTED_UNTIL, note: "a note" };
   const { payload, request_id } = await to.post<{ payload: string; request_id: string }>(
     `${CLIENT}/license/generate`,
     { product: "cad", license_key: "K-1", ...wanted },
