@@ -10,7 +10,7 @@ import type { StorageFault } from "../store/journal/storage-fault.ts";
 import type { Store } from "../store/store.ts";
 import { AuditBudget } from "./audit/audit-budget.ts";
 import type { DemandCounts } from "./demand/demand-counts.ts";
-import { findInstalled, isDemandFault } from "./demand/demand-of-command.ts";
+import { findInstalled, isDemandFault, type RefusalSubject } from "./demand/demand-of-command.ts";
 import { DemandRecorder } from "./demand/demand-recorder.ts";
 import { RefusalCounters } from "./metrics/refusal-counters.ts";
 import { RefusalCounter } from "./audit/refusal-counter.ts";
@@ -36,14 +36,6 @@ export interface Attempt<T> {
   readonly recordWait: () => void;
   /** Counts the refusal, if it is one, and returns the result. */
   readonly count: (isAfterWait?: boolean) => OperationResult<T>;
-}
-
-/** The product, its feature and the user of a request, as they were sent. */
-interface RequestSubject {
-  readonly product: string | null;
-  /** Absent: the request is about the product itself. */
-  readonly feature?: string | null;
-  readonly user: string | null;
 }
 
 /**
@@ -78,17 +70,15 @@ export class CommandRunner {
    */
   run<C extends Command, T>(
     command: C,
-    subject: RequestSubject,
     payer: string | null,
     view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
   ): OperationResult<T> {
-    return this.attempt(command, subject, payer, view).count();
+    return this.attempt(command, payer, view).count();
   }
 
   /** Like `run`, but the caller decides whether a refusal is counted. */
   attempt<C extends Command, T>(
     command: C,
-    subject: RequestSubject,
     payer: string | null,
     view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
   ): Attempt<T> {
@@ -96,7 +86,7 @@ export class CommandRunner {
     const pendingResult = this.#store.transact(command, view, meter);
     const decision = this.#store.lastDecision;
     if (decision.fault !== null) {
-      this.#recallReservation(subject, decision.fault);
+      this.#recallReservation(command, decision.fault);
       if (isDemandFault(decision.fault)) this.#demand.resume(decision.at);
     }
     let isRecorded = false;
@@ -108,7 +98,7 @@ export class CommandRunner {
     const count = (isAfterWait = false): OperationResult<T> =>
       pendingResult.then((result) => {
         if (!result.ok) {
-          this.#countRefusal(command, subject, result.fault);
+          this.#countRefusal(command, result.fault);
           const { fault } = result;
           if (isRecorded) return result;
           if (isAfterWait) this.#demand.refuseAfterWait(command, fault, decision, meter);
@@ -120,12 +110,8 @@ export class CommandRunner {
   }
 
   /** Counts a refusal that was decided before its request waited. */
-  refuse<T>(
-    command: Command,
-    subject: RequestSubject,
-    fault: Fault | StorageFault,
-  ): OperationResult<T> {
-    this.#countRefusal(command, subject, fault);
+  refuse<T>(command: Command, fault: Fault | StorageFault): OperationResult<T> {
+    this.#countRefusal(command, fault);
     return Promise.resolve(err(fault));
   }
 
@@ -151,26 +137,28 @@ export class CommandRunner {
    * A member of a group was refused while others use its lent slots: the next ones are kept for it.
    * In the same step as the refusal, so that no other claim can take one before.
    */
-  #recallReservation({ product, feature = null }: RequestSubject, fault: Fault | StorageFault) {
+  #recallReservation(command: Command, fault: Fault | StorageFault): void {
     if (fault.code !== "floating_not_available" || fault.recall === undefined) return;
-    const subject = this.#store.peek((state) => findInstalled(state, product, feature));
-    if (subject.product === null) return;
-    const pool = { product: subject.product, feature: subject.feature };
+    const { product, feature } = this.#findSubject(command);
+    if (product === null) return;
+    const pool = { product, feature };
     const { recall: group } = fault;
     this.#store
       .transact({ type: "RecallReservation", ...pool, group }, () => null)
       .catch((error: unknown) => log.error("could not recall a reservation", { error }));
   }
 
-  #countRefusal(
-    command: Command,
-    { product, feature = null, user }: RequestSubject,
-    fault: Fault | StorageFault,
-  ): void {
-    const subject = this.#store.peek((state) => findInstalled(state, product, feature));
-    this.#refusals.count(subject, fault.code, user);
+  #countRefusal(command: Command, fault: Fault | StorageFault): void {
+    const subject = this.#findSubject(command);
+    this.#refusals.count(subject, fault.code, "user" in command ? command.user : null);
     const scope = "feature" in command ? "feature" : "product";
     this.#refusalMetrics.count(subject.product, scope, fault.code);
+  }
+
+  #findSubject(command: Command): RefusalSubject {
+    const product = "product" in command ? command.product : null;
+    const feature = "feature" in command ? command.feature : null;
+    return this.#store.peek((state) => findInstalled(state, product, feature));
   }
 
   async #writeRefusalCounts(): Promise<void> {

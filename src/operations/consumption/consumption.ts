@@ -36,7 +36,6 @@ export class Consumption {
     const once = buildIdempotency(idempotencyKey, [licenseId, count, allowOverages, maxOverages]);
     return this.#commands.run(
       { type: "AddConsumption", ...input, once },
-      input,
       input.peer,
       (state, outcome, context) => ({
         ...outcome,
@@ -59,7 +58,6 @@ export class Consumption {
     ]);
     return this.#commands.run(
       { type: "AddFeatureConsumption", ...input, once },
-      input,
       input.peer,
       (state, outcome, context) => ({
         ...outcome,

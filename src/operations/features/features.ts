@@ -20,18 +20,16 @@ export class Features {
 
   register(input: OperationInput<FeatureRegister>): OperationResult<FeatureView> {
     const command: FeatureRegister = { type: "FeatureRegister", ...input };
-    return this.#commands.run(command, input, input.peer, viewDecidedFeature);
+    return this.#commands.run(command, input.peer, viewDecidedFeature);
   }
 
   release(input: OperationInput<FeatureRelease>): OperationResult<OutcomeOf<FeatureRelease>> {
-    return this.#commands.run({ type: "FeatureRelease", ...input }, input, input.peer, passOutcome);
+    return this.#commands.run({ type: "FeatureRelease", ...input }, input.peer, passOutcome);
   }
 
   releaseAll(
     input: OperationInput<FeatureReleaseAll>,
   ): OperationResult<OutcomeOf<FeatureReleaseAll>> {
-    const noSubject = { product: null, user: null };
-    const command: FeatureReleaseAll = { type: "FeatureReleaseAll", ...input };
-    return this.#commands.run(command, noSubject, null, passOutcome);
+    return this.#commands.run({ type: "FeatureReleaseAll", ...input }, null, passOutcome);
   }
 }

@@ -159,14 +159,14 @@ export class SlotQueue {
   moveToFront(place: ChangedPlace): OperationResult<string> {
     const product = this.#findProduct(place.product) ?? "";
     const command = { type: "MovePlace" as const, ...place, product };
-    return this.#commands.run(command, place, null, () => product);
+    return this.#commands.run(command, null, () => product);
   }
 
   /** Returns the product of the place. */
   drop(place: ChangedPlace): OperationResult<string> {
     const product = this.#findProduct(place.product) ?? "";
     const command = { type: "DropPlace" as const, ...place, product };
-    return this.#commands.run(command, place, null, () => product);
+    return this.#commands.run(command, null, () => product);
   }
 
   /** Gives the slots that came free while the server was stopped. */
@@ -199,7 +199,7 @@ export class SlotQueue {
     let product: string | null = null;
     const denied = { code: first.fault.code, rule: ruleOf(first.fault), seq: first.seq };
     this.#commands
-      .attempt({ ...place, denied }, place, place.peer, (_state, outcome) => {
+      .attempt({ ...place, denied }, place.peer, (_state, outcome) => {
         if (outcome.place !== null) product = outcome.product;
       })
       .pendingResult.then(

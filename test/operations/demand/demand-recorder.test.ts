@@ -66,7 +66,7 @@ async function openDemandSite(
     await transactOrThrow(store, registerFeature("eve", "mesh"));
   }
   const run = <C extends Command>(command: C) =>
-    runner.run(command, subjectOf(command), CONTACT.peer, passOutcome<OutcomeOf<C>>);
+    runner.run(command, CONTACT.peer, passOutcome<OutcomeOf<C>>);
   return {
     folder,
     store,
@@ -84,12 +84,6 @@ async function openDemandSite(
     },
   };
 }
-
-const subjectOf = (command: Command) => ({
-  product: "cad",
-  feature: "feature" in command ? command.feature : null,
-  user: "user" in command ? command.user : null,
-});
 
 const listOpen = (store: Store): Episode[] =>
   store.peek(({ openEpisodes }) => [...openEpisodes.values()]);
@@ -543,7 +537,7 @@ describe("denied episodes of users who wait in a queue", () => {
   /** What a request does that waits: it tries, and takes a place. */
   async function beginWaiting({ runner, run }: DemandSite, user: string): Promise<void> {
     const command = register(user);
-    const first = runner.attempt(command, subjectOf(command), CONTACT.peer, passOutcome);
+    const first = runner.attempt(command, CONTACT.peer, passOutcome);
     const denied = { code: NO_SLOT, rule: null, seq: first.seq };
     expect((await run({ ...takePlace(user), denied })).ok).toBe(true);
     first.recordWait();
@@ -551,7 +545,7 @@ describe("denied episodes of users who wait in a queue", () => {
 
   const endWaiting = ({ runner }: DemandSite, user: string) => {
     const command = register(user);
-    return runner.attempt(command, subjectOf(command), CONTACT.peer, passOutcome).count(true);
+    return runner.attempt(command, CONTACT.peer, passOutcome).count(true);
   };
 
   test("begin with the wait, and end as granted with the slot, without a counted refusal", async () => {
@@ -585,7 +579,7 @@ describe("denied episodes of users who wait in a queue", () => {
   test("count a request that is answered at once as one attempt and one refusal", async () => {
     const { folder, store, runner } = await openDemandSite();
     const command = register("ada");
-    const attempt = runner.attempt(command, subjectOf(command), CONTACT.peer, passOutcome);
+    const attempt = runner.attempt(command, CONTACT.peer, passOutcome);
     attempt.recordWait();
     await attempt.count(true);
     await runner.recordRefusals();

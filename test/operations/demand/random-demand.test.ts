@@ -92,14 +92,7 @@ async function runDemand(seed: number) {
       randomDemandCommand(random),
     );
     const results = await Promise.all(
-      commands.map((command) =>
-        runner.run(
-          command,
-          { product: "cad", feature: "feature" in command ? "mesh" : null, user: command.user },
-          null,
-          passOutcome,
-        ),
-      ),
+      commands.map((command) => runner.run(command, null, passOutcome)),
     );
     for (const [index, command] of commands.entries()) {
       const result = results[index];
