@@ -1,12 +1,13 @@
 import type { Command, OutcomeOf } from "../domain/decide.ts";
 import type { Fault } from "../domain/model/fault.ts";
-import { err, type Result } from "../domain/result.ts";
+import type { Result } from "../domain/result.ts";
 import type { RuleContext } from "../domain/model/rule-context.ts";
 import type { State } from "../domain/model/state.ts";
 import { MINUTE } from "../domain/time.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import { log } from "../platform/log.ts";
 import type { StorageFault } from "../store/journal/storage-fault.ts";
+import type { AuditMeter, LastDecision } from "../store/store-options.ts";
 import type { Store } from "../store/store.ts";
 import { AuditBudget } from "./audit/audit-budget.ts";
 import type { DemandCounts } from "./demand/demand-counts.ts";
@@ -15,27 +16,28 @@ import { DemandRecorder } from "./demand/demand-recorder.ts";
 import { RefusalCounters } from "./metrics/refusal-counters.ts";
 import { RefusalCounter } from "./audit/refusal-counter.ts";
 
-export type OperationResult<T> = Promise<Result<T, Fault | StorageFault>>;
+export type CommandResult<T> = Result<T, Fault | StorageFault>;
+export type OperationResult<T> = Promise<CommandResult<T>>;
 
 /** A command as a caller sends it: without its type, and with an optional idempotency key. */
 export type OperationInput<C extends Command> = Omit<C, "type" | "once" | "nonceDigest"> & {
   readonly idempotencyKey?: string | null;
 };
 
-/** A command that was decided. Its result follows when it is on disk. */
-export interface Attempt<T> {
-  /** Why it was refused; null: it was not. */
-  readonly fault: Fault | StorageFault | null;
-  /** The last journal line when it was decided. */
-  readonly seq: number;
+/** Selects the data of a reply, in the step that decides the command. */
+export type OutcomeView<C extends Command, T> = (
+  state: State,
+  outcome: OutcomeOf<C>,
+  context: RuleContext,
+) => T;
+
+/** A command that was decided. It may not be on disk yet, and nothing is counted. */
+export interface DecidedCommand<T> extends LastDecision {
+  readonly command: Command;
+  /** Of the address that pays for additions to the audit log; null: no limit. */
+  readonly meter: AuditMeter | null;
+  /** Follows when everything that it depends on is on disk. */
   readonly pendingResult: OperationResult<T>;
-  /**
-   * Begins or continues the denied episode of a refused claim whose request waits: nothing is
-   * answered yet, so no refusal is counted.
-   */
-  readonly recordWait: () => void;
-  /** Counts the refusal, if it is one, and returns the result. */
-  readonly count: (isAfterWait?: boolean) => OperationResult<T>;
 }
 
 /**
@@ -68,51 +70,61 @@ export class CommandRunner {
    * Input is already parsed; the result is plain data, and on disk before it is returned. `payer` is
    * the address whose audit budget is charged; null: administration, which is not limited.
    */
-  run<C extends Command, T>(
+  async runCommand<C extends Command, T>(
     command: C,
     payer: string | null,
-    view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
+    view: OutcomeView<C, T>,
   ): OperationResult<T> {
-    return this.attempt(command, payer, view).count();
+    const decided = this.decideCommand(command, payer, view);
+    const result = await decided.pendingResult;
+    this.countOutcome(decided, result);
+    return result;
   }
 
-  /** Like `run`, but the caller decides whether a refusal is counted. */
-  attempt<C extends Command, T>(
+  /** Decides and applies the command, in one step. The caller waits for the disk, and counts. */
+  decideCommand<C extends Command, T>(
     command: C,
     payer: string | null,
-    view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
-  ): Attempt<T> {
+    view: OutcomeView<C, T>,
+  ): DecidedCommand<T> {
     const meter = payer === null ? null : this.#budget.meterFor(payer);
     const pendingResult = this.#store.transact(command, view, meter);
-    const decision = this.#store.lastDecision;
-    if (decision.fault !== null) {
-      this.#recallReservation(command, decision.fault);
-      if (isDemandFault(decision.fault)) this.#demand.resume(decision.at);
+    const { at, seq, fault } = this.#store.lastDecision;
+    if (fault !== null) {
+      this.#recallReservation(command, fault);
+      if (isDemandFault(fault)) this.#demand.resume(at);
     }
-    let isRecorded = false;
-    const recordWait = (): void => {
-      isRecorded = true;
-      if (decision.fault === null) return;
-      this.#demand.refuseToWaiting(command, decision.fault, decision, meter);
-    };
-    const count = (isAfterWait = false): OperationResult<T> =>
-      pendingResult.then((result) => {
-        if (!result.ok) {
-          this.#countRefusal(command, result.fault);
-          const { fault } = result;
-          if (isRecorded) return result;
-          if (isAfterWait) this.#demand.refuseAfterWait(command, fault, decision, meter);
-          else this.#demand.refuse(command, fault, decision, meter);
-        } else if (this.#demand.hasOpenEpisodes) this.#demand.settle(command, decision.at);
-        return result;
-      });
-    return { fault: decision.fault, seq: decision.seq, pendingResult, recordWait, count };
+    return { command, meter, at, seq, fault, pendingResult };
   }
 
-  /** Counts a refusal that was decided before its request waited. */
-  refuse<T>(command: Command, fault: Fault | StorageFault): OperationResult<T> {
-    this.#countRefusal(command, fault);
-    return Promise.resolve(err(fault));
+  /** Counts a refusal, or ends the denied episodes of a command that was granted. */
+  countOutcome<T>(decided: DecidedCommand<T>, result: CommandResult<T>): void {
+    if (result.ok) return this.#demand.endEpisodes(decided);
+    this.countRefusal(decided.command, result.fault);
+    this.#demand.recordRefusal(decided, result.fault);
+  }
+
+  /**
+   * Begins or continues the denied episode of a refused claim whose user took a place. Its refusal
+   * is counted only if it is the reply.
+   */
+  recordWait<T>(decided: DecidedCommand<T>): void {
+    if (decided.fault !== null) this.#demand.recordWait(decided, decided.fault);
+  }
+
+  /** Like `countOutcome`, for the last claim of a request that waited. */
+  countAfterWait<T>(decided: DecidedCommand<T>, result: CommandResult<T>): void {
+    if (result.ok) return this.#demand.endEpisodes(decided);
+    this.countRefusal(decided.command, result.fault);
+    this.#demand.recordRefusalAfterWait(decided, result.fault);
+  }
+
+  /** Counts a refusal whose denied episode was recorded when its request began to wait. */
+  countRefusal(command: Command, fault: Fault | StorageFault): void {
+    const subject = this.#findSubject(command);
+    this.#refusals.count(subject, fault.code, "user" in command ? command.user : null);
+    const scope = "feature" in command ? "feature" : "product";
+    this.#refusalMetrics.count(subject.product, scope, fault.code);
   }
 
   /** This host begins to lead a pair: the other one recorded the demand until now. */
@@ -146,13 +158,6 @@ export class CommandRunner {
     this.#store
       .transact({ type: "RecallReservation", ...pool, group }, () => null)
       .catch((error: unknown) => log.error("could not recall a reservation", { error }));
-  }
-
-  #countRefusal(command: Command, fault: Fault | StorageFault): void {
-    const subject = this.#findSubject(command);
-    this.#refusals.count(subject, fault.code, "user" in command ? command.user : null);
-    const scope = "feature" in command ? "feature" : "product";
-    this.#refusalMetrics.count(subject.product, scope, fault.code);
   }
 
   #findSubject(command: Command): RefusalSubject {

@@ -167,7 +167,7 @@ export class SimulatedDemand {
       this.refusals += 1;
       const { code } = result.fault;
       const refusal = { code, rule: ruleOf(result.fault), peer: wanted.peer, at, seq: this.#seq };
-      this.#tracker.refuse(wanted.demand, refusal, () => true);
+      this.#tracker.addRefusal(wanted.demand, refusal, () => true);
       if ("recall" in result.fault && result.fault.recall !== undefined) {
         const { product, feature } = wanted.demand;
         this.#run({ type: "RecallReservation", product, feature, group: result.fault.recall });
@@ -183,8 +183,8 @@ export class SimulatedDemand {
         at,
         command.count,
       );
-    if (wanted !== null) this.#tracker.settle(wanted.demand, "granted", at);
-    for (const demand of left) this.#tracker.settle(demand, "left", at);
+    if (wanted !== null) this.#tracker.endEpisode(wanted.demand, "granted", at);
+    for (const demand of left) this.#tracker.endEpisode(demand, "left", at);
     return true;
   }
 

@@ -34,7 +34,7 @@ export class Consumption {
   }: OperationInput<AddConsumption>): OperationResult<ConsumptionResult> {
     const { licenseId, count, allowOverages, maxOverages } = input;
     const once = buildIdempotency(idempotencyKey, [licenseId, count, allowOverages, maxOverages]);
-    return this.#commands.run(
+    return this.#commands.runCommand(
       { type: "AddConsumption", ...input, once },
       input.peer,
       (state, outcome, context) => ({
@@ -56,7 +56,7 @@ export class Consumption {
       allowOverages,
       maxOverages,
     ]);
-    return this.#commands.run(
+    return this.#commands.runCommand(
       { type: "AddFeatureConsumption", ...input, once },
       input.peer,
       (state, outcome, context) => ({

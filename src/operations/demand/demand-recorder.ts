@@ -11,10 +11,12 @@ import { findDemand, isDemandFault, listDemandsLeft, ruleOf } from "./demand-of-
 import { EpisodeTracker } from "./episode-tracker.ts";
 import { EpisodeWriter } from "./episode-writer.ts";
 
-/** When a command was decided, and the last journal line then. */
-export interface DecisionPosition {
+/** A command, when it was decided, the last journal line then, and the budget that pays. */
+interface MeteredCommand {
+  readonly command: Command;
   readonly at: Instant;
   readonly seq: number;
+  readonly meter: AuditMeter | null;
 }
 
 /** The size of the audited line of an episode, without its names. */
@@ -41,7 +43,7 @@ export class DemandRecorder {
     return this.#tracker.counts;
   }
 
-  get hasOpenEpisodes(): boolean {
+  get #hasOpenEpisodes(): boolean {
     return this.#tracker.openCount > 0 || !this.#isResumed;
   }
 
@@ -49,43 +51,26 @@ export class DemandRecorder {
    * Records a refused command, if it shows unmet demand. The first refusal of an episode is charged
    * to the audit budget of its address, for the line that the episode will get.
    */
-  refuse(
-    command: Command,
-    fault: Fault | StorageFault,
-    position: DecisionPosition,
-    meter: AuditMeter | null,
-  ): void {
-    this.#refuse(command, fault, position, meter, { attempts: 1 });
+  recordRefusal(decided: MeteredCommand, fault: Fault | StorageFault): void {
+    this.#addRefusal(decided, fault, { attempts: 1 });
   }
 
   /**
    * Records a refused command whose request waits at a place in the queue. The place is in the
    * journal and begins the episode, so its line is charged in any case.
    */
-  refuseToWaiting(
-    command: Command,
-    fault: Fault | StorageFault,
-    position: DecisionPosition,
-    meter: AuditMeter | null,
-  ): void {
-    this.#refuse(command, fault, position, meter, { attempts: 1, hasPlace: true });
+  recordWait(decided: MeteredCommand, fault: Fault | StorageFault): void {
+    this.#addRefusal(decided, fault, { attempts: 1, hasPlace: true });
   }
 
   /** Records that a request was refused which had waited: it is the same attempt as before. */
-  refuseAfterWait(
-    command: Command,
-    fault: Fault | StorageFault,
-    position: DecisionPosition,
-    meter: AuditMeter | null,
-  ): void {
-    this.#refuse(command, fault, position, meter, { attempts: 0 });
+  recordRefusalAfterWait(decided: MeteredCommand, fault: Fault | StorageFault): void {
+    this.#addRefusal(decided, fault, { attempts: 0 });
   }
 
-  #refuse(
-    command: Command,
+  #addRefusal(
+    { command, at, seq, meter }: MeteredCommand,
     fault: Fault | StorageFault,
-    { at, seq }: DecisionPosition,
-    meter: AuditMeter | null,
     { attempts, hasPlace = false }: { readonly attempts: 0 | 1; readonly hasPlace?: boolean },
   ): void {
     if (!isDemandFault(fault)) return;
@@ -94,20 +79,21 @@ export class DemandRecorder {
     this.resume(at);
     const { demand, peer } = wanted;
     const refusal = { code: fault.code, rule: ruleOf(fault), peer, at, seq, attempts };
-    this.#tracker.refuse(demand, refusal, () => payForEpisode(meter, demand, at, hasPlace));
+    this.#tracker.addRefusal(demand, refusal, () => payForEpisode(meter, demand, at, hasPlace));
     this.#writer.writeIfFull();
   }
 
   /** Ends the episodes of a command that was granted. */
-  settle(command: Command, at: Instant): void {
+  endEpisodes({ command, at }: MeteredCommand): void {
+    if (!this.#hasOpenEpisodes) return;
     this.resume(at);
-    this.#store.peek((state) => this.#settleIn(state, command, at));
+    this.#store.peek((state) => this.#endEpisodesIn(state, command, at));
     this.#writer.writeIfFull();
   }
 
   /** Ends the episodes without a retry, and writes what changed. */
   async tick(): Promise<void> {
-    if (!this.hasOpenEpisodes && this.#tracker.endedCount === 0) return;
+    if (!this.#hasOpenEpisodes && this.#tracker.endedCount === 0) return;
     const swept = await this.#store.read((_state, { at }) => {
       this.resume(at);
       this.#tracker.endSilent(at);
@@ -127,10 +113,11 @@ export class DemandRecorder {
     return this.#writer.write();
   }
 
-  #settleIn(state: State, command: Command, at: Instant): void {
+  #endEpisodesIn(state: State, command: Command, at: Instant): void {
     const granted = findDemand(state, command);
-    if (granted !== null) return this.#tracker.settle(granted.demand, "granted", at);
-    for (const demand of listDemandsLeft(state, command)) this.#tracker.settle(demand, "left", at);
+    if (granted !== null) return this.#tracker.endEpisode(granted.demand, "granted", at);
+    for (const demand of listDemandsLeft(state, command))
+      this.#tracker.endEpisode(demand, "left", at);
   }
 
   /**

@@ -103,12 +103,12 @@ export class EpisodeTracker {
    * Adds a refusal to the episode of this demand. `mayBegin` is called if a new one would begin;
    * false: the refusal is only counted.
    */
-  refuse(demand: Demand, refusal: DemandRefusal, mayBegin: () => boolean): void {
+  addRefusal(demand: Demand, refusal: DemandRefusal, mayBegin: () => boolean): void {
     const { at } = refusal;
     this.#followClock(at);
     const current = this.#findCurrent(demandKey(demand), at);
     if (current !== null && at - current.episode.firstAt < limits.episodeLength) {
-      addRefusal(current.episode, refusal);
+      addToEpisode(current.episode, refusal);
       // Deleted and added again, so that it becomes the newest.
       this.#open.delete(current.key);
       this.#open.set(current.key, current);
@@ -124,7 +124,7 @@ export class EpisodeTracker {
   }
 
   /** The demand was met, or its user left. */
-  settle(demand: Demand, outcome: Exclude<EpisodeOutcome, "gave_up">, at: Instant): void {
+  endEpisode(demand: Demand, outcome: Exclude<EpisodeOutcome, "gave_up">, at: Instant): void {
     if (this.#open.size === 0) return;
     this.#followClock(at);
     const current = this.#findCurrent(demandKey(demand), at);
@@ -246,7 +246,7 @@ function beginEpisode({ product, feature, user }: Demand, refusal: DemandRefusal
 }
 
 /** Equal texts stay as they are, for the reason of `key`. */
-function addRefusal(episode: OpenEpisode["episode"], refusal: DemandRefusal): void {
+function addToEpisode(episode: OpenEpisode["episode"], refusal: DemandRefusal): void {
   const { code, rule, peer, at, seq, attempts = 1 } = refusal;
   const isSame = episode.code === code && episode.rule === rule && episode.peer === peer;
   if (!isSame) episode.first ??= { code: episode.code, rule: episode.rule, peer: episode.peer };

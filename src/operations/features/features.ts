@@ -20,16 +20,16 @@ export class Features {
 
   register(input: OperationInput<FeatureRegister>): OperationResult<FeatureView> {
     const command: FeatureRegister = { type: "FeatureRegister", ...input };
-    return this.#commands.run(command, input.peer, viewDecidedFeature);
+    return this.#commands.runCommand(command, input.peer, viewDecidedFeature);
   }
 
   release(input: OperationInput<FeatureRelease>): OperationResult<OutcomeOf<FeatureRelease>> {
-    return this.#commands.run({ type: "FeatureRelease", ...input }, input.peer, passOutcome);
+    return this.#commands.runCommand({ type: "FeatureRelease", ...input }, input.peer, passOutcome);
   }
 
   releaseAll(
     input: OperationInput<FeatureReleaseAll>,
   ): OperationResult<OutcomeOf<FeatureReleaseAll>> {
-    return this.#commands.run({ type: "FeatureReleaseAll", ...input }, null, passOutcome);
+    return this.#commands.runCommand({ type: "FeatureReleaseAll", ...input }, null, passOutcome);
   }
 }

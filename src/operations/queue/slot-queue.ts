@@ -2,6 +2,7 @@ import type { Fault } from "../../domain/model/fault.ts";
 import { findPlace } from "../../domain/queue/holds.ts";
 import type { TakePlace } from "../../domain/queue/dispatch/take-place.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
+import type { Register } from "../../domain/slots/register.ts";
 import type { State } from "../../domain/model/state.ts";
 import { SECOND } from "../../domain/time.ts";
 import { log } from "../../platform/log.ts";
@@ -10,9 +11,11 @@ import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { Store } from "../../store/store.ts";
 import {
   flattenResult,
-  type Attempt,
+  type CommandResult,
   type CommandRunner,
+  type DecidedCommand,
   type OperationResult,
+  type OutcomeView,
 } from "../command-runner.ts";
 import { findInstalled, isDemandFault, ruleOf } from "../demand/demand-of-command.ts";
 import type { QueueDispatcher } from "./queue-dispatcher.ts";
@@ -41,16 +44,15 @@ export interface Patience {
   readonly beginWait: () => () => void;
 }
 
-/** A claim of a slot that can be tried again, and the command that waits for the slot instead. */
-export interface WaitingClaim<T> {
-  readonly attempt: () => Attempt<T>;
-  /** Counts the refusal, and returns it as the result. */
-  readonly refuse: (fault: Fault | StorageFault) => OperationResult<T>;
+/** A claim of a slot that can be decided again, and the command that waits for the slot instead. */
+interface WaitingClaim<T> {
+  readonly command: Register;
+  readonly view: OutcomeView<Register, T>;
   readonly place: TakePlace;
 }
 
 export interface WaitedResult<T> {
-  readonly result: Result<T, Fault | StorageFault>;
+  readonly result: CommandResult<T>;
   /** The caller's place after a refusal; null: there is none. */
   readonly place: OwnPlace | null;
 }
@@ -102,10 +104,10 @@ export class SlotQueue {
     return runBetweenRequests(() => null).then(() => this.runClaim(product, claim));
   }
 
-  /** Tries a claim. If no slot is free, or a limit refuses it, waits for its turn. */
-  async claim<T>(claim: WaitingClaim<T>, patience: Patience): Promise<WaitedResult<T>> {
+  /** Claims a slot. If none is free, or a limit refuses the claim, waits for its turn. */
+  async claimSlot<T>(claim: WaitingClaim<T>, patience: Patience): Promise<WaitedResult<T>> {
     const { product, pendingResult } = await this.runClaim(claim.place.product, async () =>
-      this.#try(claim, patience),
+      this.#beginClaim(claim, patience),
     );
     const result = await pendingResult;
     if (product === null || result.ok) return { result, place: null };
@@ -159,14 +161,14 @@ export class SlotQueue {
   moveToFront(place: ChangedPlace): OperationResult<string> {
     const product = this.#findProduct(place.product) ?? "";
     const command = { type: "MovePlace" as const, ...place, product };
-    return this.#commands.run(command, null, () => product);
+    return this.#commands.runCommand(command, null, () => product);
   }
 
   /** Returns the product of the place. */
   drop(place: ChangedPlace): OperationResult<string> {
     const product = this.#findProduct(place.product) ?? "";
     const command = { type: "DropPlace" as const, ...place, product };
-    return this.#commands.run(command, null, () => product);
+    return this.#commands.runCommand(command, null, () => product);
   }
 
   /** Gives the slots that came free while the server was stopped. */
@@ -190,16 +192,36 @@ export class SlotQueue {
    * Claims, takes a place and begins to wait in one step: no other claim is decided between them,
    * and a slot that is held for the place at once finds the waiting request.
    */
-  #try<T>(claim: WaitingClaim<T>, patience: Patience): FirstTry<T> {
-    const { attempt, place } = claim;
-    const first = attempt();
+  #beginClaim<T>(claim: WaitingClaim<T>, patience: Patience): BegunClaim<T> {
+    const first = this.#decideClaim(claim);
+    const { fault, seq } = first;
+    const product = fault === null ? null : this.#takePlace(claim.place, fault, seq);
+    // Without a place, the reply is the one of a request that does not want to wait.
+    if (fault === null || product === null)
+      return { product: null, pendingResult: this.#finishClaim(first) };
+    const user = claim.place.user ?? "";
+    this.#dispatcher.touch(product, user);
+    this.#commands.recordWait(first);
+    const pendingResult =
+      patience.seconds > 0 && this.#canWait(product, user)
+        ? // Only the fault is kept of the first decision: a request that waits must be small.
+          this.#waitForSlot(claim, product, fault, patience)
+        : this.#finishAtPlace(first);
+    return { product, pendingResult };
+  }
+
+  #decideClaim<T>({ command, view, place }: WaitingClaim<T>): DecidedCommand<T> {
+    return this.#commands.decideCommand(command, place.peer, view);
+  }
+
+  /** Of a refused claim. The product of the place; null: its user cannot wait. */
+  #takePlace(place: TakePlace, fault: Fault | StorageFault, seq: number): string | null {
     const { user } = place;
-    if (first.fault === null || !isDemandFault(first.fault) || user === null)
-      return { product: null, pendingResult: first.count() };
+    if (!isDemandFault(fault) || user === null) return null;
     let product: string | null = null;
-    const denied = { code: first.fault.code, rule: ruleOf(first.fault), seq: first.seq };
+    const command = { ...place, denied: { code: fault.code, rule: ruleOf(fault), seq } };
     this.#commands
-      .attempt({ ...place, denied }, place.peer, (_state, outcome) => {
+      .decideCommand(command, place.peer, (_state, outcome) => {
         if (outcome.place !== null) product = outcome.product;
       })
       .pendingResult.then(
@@ -209,32 +231,37 @@ export class SlotQueue {
           this.#endWaits(product, user);
         },
       );
-    // Without a place, the reply is the one of a request that does not want to wait.
-    if (product === null) return { product, pendingResult: first.count() };
-    this.#dispatcher.touch(product, user);
-    return { product, pendingResult: this.#waitAndCount(claim, product, first, patience) };
+    return product;
   }
 
-  #waitAndCount<T>(
+  async #finishClaim<T>(decided: DecidedCommand<T>): OperationResult<T> {
+    const result = await decided.pendingResult;
+    this.#commands.countOutcome(decided, result);
+    return result;
+  }
+
+  /** Replies to a refused claim whose user has a place, but whose request does not wait. */
+  async #finishAtPlace<T>({ command, pendingResult }: DecidedCommand<T>): OperationResult<T> {
+    const result = await pendingResult;
+    if (!result.ok) this.#commands.countRefusal(command, result.fault);
+    return result;
+  }
+
+  async #waitForSlot<T>(
     claim: WaitingClaim<T>,
     product: string,
-    first: Attempt<T>,
+    fault: Fault | StorageFault,
     { seconds, signal, isStillAdmitted, beginWait }: Patience,
   ): OperationResult<T> {
-    // Only its fault is kept: a request that waits must be small.
-    const { fault } = first;
-    first.recordWait();
-    const { place, attempt, refuse } = claim;
-    const user = place.user ?? "";
-    if (seconds === 0 || fault === null || !this.#canWait(product, user)) return first.count(true);
-    const request = new WaitingRequest<Attempt<T>>({
+    const user = claim.place.user ?? "";
+    const request = new WaitingRequest<DecidedCommand<T>>({
       product,
       user,
       signal,
       retry: () => {
         // While others could get a free slot first, this one must not take it.
         const isTurn = this.#hasHold(product, user) || this.#dispatcher.isSettled(product);
-        return isTurn && isStillAdmitted() ? attempt() : null;
+        return isTurn && isStillAdmitted() ? this.#decideClaim(claim) : null;
       },
       onTimeout: this.#onTimeout,
       onEnd: this.#onEnd,
@@ -242,10 +269,15 @@ export class SlotQueue {
     this.#dispatcher.requests.add(request);
     this.#dispatcher.connect(product, user);
     const endWait = beginWait();
-    return request.wait(seconds * SECOND).then((last) => {
-      endWait();
-      return last === null ? refuse(fault) : last.count(true);
-    });
+    const last = await request.wait(seconds * SECOND);
+    endWait();
+    if (last === null) {
+      this.#commands.countRefusal(claim.command, fault);
+      return err(fault);
+    }
+    const result = await last.pendingResult;
+    this.#commands.countAfterWait(last, result);
+    return result;
   }
 
   #canWait(product: string, user: string): boolean {
@@ -279,7 +311,7 @@ export class SlotQueue {
   }
 }
 
-interface FirstTry<T> {
+interface BegunClaim<T> {
   /** The product that the user waits for; null: the user cannot wait. */
   readonly product: string | null;
   /** After the wait, if there is one. */
@@ -287,10 +319,7 @@ interface FirstTry<T> {
 }
 
 /** A refusal before the place was taken does not count the caller among those who wait. */
-const countCaller = <T>(
-  result: WaitedResult<T>["result"],
-  { length }: OwnPlace,
-): WaitedResult<T>["result"] =>
+const countCaller = <T>(result: CommandResult<T>, { length }: OwnPlace): CommandResult<T> =>
   !result.ok && result.fault.code === "floating_not_available"
     ? err({ ...result.fault, waiting: length })
     : result;

@@ -85,7 +85,7 @@ export class Slots {
     const { contact, nonce } = input;
     const command = makeRegister(input);
     const slot = this.#queue.runClaim(input.product, () =>
-      this.#commands.run(command, contact.peer, this.#viewSlot),
+      this.#commands.runCommand(command, contact.peer, this.#viewSlot),
     );
     return nonce === null ? slot : this.#withLease(slot, nonce);
   }
@@ -99,10 +99,10 @@ export class Slots {
     const command = makeRegister(input);
     const { user: _user, ...facts } = factsOf(user ?? "", contact, identity);
     const { peer } = contact;
-    const slot = this.#queue.claim(
+    const slot = this.#queue.claimSlot(
       {
-        attempt: () => this.#commands.attempt(command, peer, this.#viewSlot),
-        refuse: (fault) => this.#commands.refuse(command, fault),
+        command,
+        view: this.#viewSlot,
         place: { type: "TakePlace", product, user, licenseId, facts, peer },
       },
       patience,
@@ -129,7 +129,7 @@ export class Slots {
     ]);
     const command: Borrow = { type: "Borrow", ...fields, nonceDigest, once };
     const slot = this.#queue.runClaim(fields.product, () =>
-      this.#commands.run(command, contact.peer, (state, outcome, context) => ({
+      this.#commands.runCommand(command, contact.peer, (state, outcome, context) => ({
         ...this.#viewSlot(state, outcome, context),
         maxHours: findLongestBorrow(state, getDecidedLicense(state, outcome.license), context.at),
       })),
@@ -139,11 +139,11 @@ export class Slots {
 
   unregister(input: OperationInput<Unregister>): OperationResult<OutcomeOf<Unregister>> {
     const payer = input.by === "user" ? input.peer : null;
-    return this.#commands.run({ type: "Unregister", ...input }, payer, passOutcome);
+    return this.#commands.runCommand({ type: "Unregister", ...input }, payer, passOutcome);
   }
 
   unregisterAll(input: OperationInput<UnregisterAll>): OperationResult<OutcomeOf<UnregisterAll>> {
-    return this.#commands.run({ type: "UnregisterAll", ...input }, null, passOutcome);
+    return this.#commands.runCommand({ type: "UnregisterAll", ...input }, null, passOutcome);
   }
 
   /** Releases the slots of several users; each has a result of its own, in their order. */
@@ -168,7 +168,7 @@ export class Slots {
     peer: string,
   ): OperationResult<{ readonly released: number; readonly remaining: number }> {
     const command: UnregisterAll = { type: "UnregisterAll", product, peer };
-    return this.#commands.run(command, null, (state, { released }, { at }) => {
+    return this.#commands.runCommand(command, null, (state, { released }, { at }) => {
       const pools = (state.products.get(product) ?? []).map(({ pool }) => pool);
       const remaining = pools.reduce((sum, pool) => sum + countSlotsInUse(pool, at), 0);
       return { released, remaining };

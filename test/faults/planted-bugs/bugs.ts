@@ -325,7 +325,7 @@ export const STORE_BUGS: readonly StoreBug[] = [
   },
   {
     name: "each refusal is written to the journal at once",
-    in: "CommandRunner.#countRefusal",
+    in: "CommandRunner.countRefusal",
     find: "this.#refusals.count($$refusal);",
     replace: "this.#refusals.count($$refusal); void this.#writeRefusalCounts();",
     caughtBy: ["storage-growth"],
@@ -341,7 +341,7 @@ export const STORE_BUGS: readonly StoreBug[] = [
   },
   {
     name: "each retry is an episode of its own",
-    in: "EpisodeTracker.refuse",
+    in: "EpisodeTracker.addRefusal",
     find: "$at - $episode.firstAt < limits.episodeLength",
     replace: "false",
     caughtBy: ["storage-growth"],

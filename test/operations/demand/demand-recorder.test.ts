@@ -66,7 +66,7 @@ async function openDemandSite(
     await transactOrThrow(store, registerFeature("eve", "mesh"));
   }
   const run = <C extends Command>(command: C) =>
-    runner.run(command, CONTACT.peer, passOutcome<OutcomeOf<C>>);
+    runner.runCommand(command, CONTACT.peer, passOutcome<OutcomeOf<C>>);
   return {
     folder,
     store,
@@ -537,15 +537,17 @@ describe("denied episodes of users who wait in a queue", () => {
   /** What a request does that waits: it tries, and takes a place. */
   async function beginWaiting({ runner, run }: DemandSite, user: string): Promise<void> {
     const command = register(user);
-    const first = runner.attempt(command, CONTACT.peer, passOutcome);
+    const first = runner.decideCommand(command, CONTACT.peer, passOutcome);
     const denied = { code: NO_SLOT, rule: null, seq: first.seq };
     expect((await run({ ...takePlace(user), denied })).ok).toBe(true);
-    first.recordWait();
+    runner.recordWait(first);
   }
 
-  const endWaiting = ({ runner }: DemandSite, user: string) => {
-    const command = register(user);
-    return runner.attempt(command, CONTACT.peer, passOutcome).count(true);
+  const endWaiting = async ({ runner }: DemandSite, user: string) => {
+    const last = runner.decideCommand(register(user), CONTACT.peer, passOutcome);
+    const result = await last.pendingResult;
+    runner.countAfterWait(last, result);
+    return result;
   };
 
   test("begin with the wait, and end as granted with the slot, without a counted refusal", async () => {
@@ -579,9 +581,11 @@ describe("denied episodes of users who wait in a queue", () => {
   test("count a request that is answered at once as one attempt and one refusal", async () => {
     const { folder, store, runner } = await openDemandSite();
     const command = register("ada");
-    const attempt = runner.attempt(command, CONTACT.peer, passOutcome);
-    attempt.recordWait();
-    await attempt.count(true);
+    const decided = runner.decideCommand(command, CONTACT.peer, passOutcome);
+    runner.recordWait(decided);
+    const result = await decided.pendingResult;
+    if (result.ok) throw new Error("the claim was not refused");
+    runner.countRefusal(command, result.fault);
     await runner.recordRefusals();
     expect(listOpen(store)).toMatchObject([{ user: "ada", attempts: 1 }]);
     expect(eventsIn(folder)).toContainEqual(

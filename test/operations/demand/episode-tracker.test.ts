@@ -23,7 +23,7 @@ const PEER = "10.0.0.7";
 
 function refuse(tracker: EpisodeTracker, demand: Demand, at: Instant, seq = 5, mayBegin = true) {
   const refusal = { code: "floating_not_available", rule: null, peer: PEER, at, seq };
-  tracker.refuse(demand, refusal, () => mayBegin);
+  tracker.addRefusal(demand, refusal, () => mayBegin);
 }
 
 /** A state with these open episodes. */
@@ -41,7 +41,7 @@ describe("EpisodeTracker", () => {
     for (let attempt = 0; attempt < 50; attempt += 1) {
       refuse(tracker, ADA, later(MONDAY, attempt * SECOND), 5 + attempt);
     }
-    tracker.settle(ADA, "granted", minutesLater(4));
+    tracker.endEpisode(ADA, "granted", minutesLater(4));
     expect(takeEnded(tracker)).toEqual([
       {
         ...ADA,
@@ -68,7 +68,7 @@ describe("EpisodeTracker", () => {
     expect(takeChanged(tracker)).toMatchObject(
       demands.map((demand) => ({ ...demand, attempts: 2 })),
     );
-    tracker.settle(ADA_MESH, "granted", minutesLater(1));
+    tracker.endEpisode(ADA_MESH, "granted", minutesLater(1));
     expect(takeEnded(tracker)).toMatchObject([{ ...ADA_MESH, outcome: "granted" }]);
     expect(tracker.openCount).toBe(3);
   });
@@ -77,7 +77,7 @@ describe("EpisodeTracker", () => {
     const tracker = new EpisodeTracker();
     refuse(tracker, ADA, MONDAY);
     const last = { code: "slots_capped", rule: "max_slots_per_user = 3", peer: "10.0.0.8" };
-    tracker.refuse(ADA, { ...last, at: minutesLater(1), seq: 9 }, () => true);
+    tracker.addRefusal(ADA, { ...last, at: minutesLater(1), seq: 9 }, () => true);
     expect(takeChanged(tracker)).toMatchObject([{ ...last, attempts: 2, firstSeq: 5, lastSeq: 9 }]);
   });
 
@@ -126,22 +126,22 @@ describe("EpisodeTracker", () => {
       { code: "floating_not_available", rule: null, peer: "10.0.0.2" },
     ];
     for (const [minute, call] of calls.entries())
-      tracker.refuse(ADA, { ...call, at: minutesLater(minute), seq: minute }, () => true);
-    tracker.settle(ADA, "granted", minutesLater(4));
+      tracker.addRefusal(ADA, { ...call, at: minutesLater(minute), seq: minute }, () => true);
+    tracker.endEpisode(ADA, "granted", minutesLater(4));
     expect(takeEnded(tracker)).toMatchObject([{ ...calls[2], attempts: 3, first: calls[0] }]);
   });
 
   test("does not call a slot after ten minutes of silence granted", () => {
     const tracker = new EpisodeTracker();
     refuse(tracker, ADA, MONDAY);
-    tracker.settle(ADA, "granted", minutesLater(10));
+    tracker.endEpisode(ADA, "granted", minutesLater(10));
     expect(takeEnded(tracker)).toMatchObject([{ outcome: "gave_up", endedAt: MONDAY }]);
   });
 
   test("ends an episode of a user who left", () => {
     const tracker = new EpisodeTracker();
     refuse(tracker, ADA, MONDAY);
-    tracker.settle(ADA, "left", minutesLater(3));
+    tracker.endEpisode(ADA, "left", minutesLater(3));
     expect(takeEnded(tracker)).toMatchObject([{ outcome: "left", endedAt: minutesLater(3) }]);
   });
 
@@ -159,8 +159,8 @@ describe("EpisodeTracker", () => {
   test("ignores a slot of a user without an episode", () => {
     const tracker = new EpisodeTracker();
     refuse(tracker, ADA, MONDAY);
-    tracker.settle(BOB, "granted", MONDAY);
-    tracker.settle(ADA_MESH, "granted", MONDAY);
+    tracker.endEpisode(BOB, "granted", MONDAY);
+    tracker.endEpisode(ADA_MESH, "granted", MONDAY);
     expect(takeEnded(tracker)).toEqual([]);
   });
 
@@ -181,7 +181,7 @@ describe("EpisodeTracker", () => {
     expect(tracker.openCount).toBe(100_000);
     refuse(tracker, { ...ADA, user: "user-0" }, minutesLater(1));
     expect(takeChanged(tracker)).toHaveLength(100_000);
-    tracker.settle({ ...ADA, user: "user-1" }, "granted", minutesLater(1));
+    tracker.endEpisode({ ...ADA, user: "user-1" }, "granted", minutesLater(1));
     refuse(tracker, ADA, minutesLater(1));
     expect(takeChanged(tracker)).toMatchObject([ADA]);
   });
@@ -216,9 +216,9 @@ describe("EpisodeTracker", () => {
   test("gives no episode for writing that ended since it changed", () => {
     const tracker = new EpisodeTracker();
     for (const demand of [ADA, BOB, ADA_MESH]) refuse(tracker, demand, MONDAY);
-    tracker.settle(ADA, "granted", MONDAY);
+    tracker.endEpisode(ADA, "granted", MONDAY);
     refuse(tracker, ADA, MONDAY);
-    tracker.settle(BOB, "granted", MONDAY);
+    tracker.endEpisode(BOB, "granted", MONDAY);
     expect(tracker.takeChanged(1)).toMatchObject([ADA_MESH]);
     expect(tracker.takeChanged(1)).toMatchObject([{ ...ADA, attempts: 1 }]);
     expect(tracker.takeChanged(1)).toEqual([]);
@@ -229,9 +229,9 @@ describe("EpisodeTracker", () => {
     refuse(tracker, ADA, MONDAY);
     refuse(tracker, BOB, MONDAY);
     refuse(tracker, ADA_MESH, MONDAY);
-    tracker.settle(ADA_MESH, "left", MONDAY);
+    tracker.endEpisode(ADA_MESH, "left", MONDAY);
     const [ended, changed] = [takeEnded(tracker), takeChanged(tracker)];
-    tracker.settle(BOB, "granted", minutesLater(1));
+    tracker.endEpisode(BOB, "granted", minutesLater(1));
     tracker.restore(ended, changed);
     expect(takeEnded(tracker)).toMatchObject([ADA_MESH, BOB]);
     expect(takeChanged(tracker)).toMatchObject([ADA]);
@@ -241,8 +241,8 @@ describe("EpisodeTracker", () => {
     const tracker = new EpisodeTracker();
     tracker.continue(openOnly([deniedEpisode({ user: "eve" })]));
     for (const demand of [ADA, ADA, BOB, ADA_MESH]) refuse(tracker, demand, minutesLater(1));
-    tracker.settle(ADA, "granted", minutesLater(2));
-    tracker.settle(ADA_MESH, "left", minutesLater(2));
+    tracker.endEpisode(ADA, "granted", minutesLater(2));
+    tracker.endEpisode(ADA_MESH, "left", minutesLater(2));
     tracker.endSilent(minutesLater(10));
     expect(tracker.counts.list()).toEqual([
       {

@@ -10,7 +10,7 @@ import { waitUntil } from "../../support/wait-until.ts";
 
 function refuse(tracker: EpisodeTracker, user: string, at: Instant): void {
   const refusal = { code: "floating_not_available", rule: null, peer: "10.0.0.7", at, seq: 1 };
-  tracker.refuse({ product: "cad", feature: null, user }, refusal, () => true);
+  tracker.addRefusal({ product: "cad", feature: null, user }, refusal, () => true);
 }
 
 const listOpenUsers = (store: Store): string[] =>
@@ -36,7 +36,7 @@ describe("EpisodeWriter", () => {
     const writer = new EpisodeWriter(store, tracker);
     refuse(tracker, "ada", MONDAY);
     refuse(tracker, "bob", MONDAY);
-    tracker.settle({ product: "cad", feature: null, user: "bob" }, "granted", MONDAY);
+    tracker.endEpisode({ product: "cad", feature: null, user: "bob" }, "granted", MONDAY);
     disk.bytesLeft = 0;
     await writer.write();
     expect(store.status().fault?.code).toBe("storage_full");

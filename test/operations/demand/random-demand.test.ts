@@ -92,7 +92,7 @@ async function runDemand(seed: number) {
       randomDemandCommand(random),
     );
     const results = await Promise.all(
-      commands.map((command) => runner.run(command, null, passOutcome)),
+      commands.map((command) => runner.runCommand(command, null, passOutcome)),
     );
     for (const [index, command] of commands.entries()) {
       const result = results[index];
