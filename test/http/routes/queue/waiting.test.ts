@@ -219,6 +219,7 @@ describe("register with Prefer: wait", () => {
     expect(answer[0].headers.get("preference-applied")).toBeNull();
     expectRefusal(await site.register({ product: "cad" }, waitFor(100)), 400, "missing_parameters");
     expect(await readQueue(site)).toEqual([]);
+    expect(await countRefusals(site, "unknown_product")).toBe(1);
   });
 
   test.each(["wait", "wait=-1", "wait=x", "respond-async", 'note="wait=60"'])(
@@ -261,6 +262,29 @@ describe("register with Prefer: wait", () => {
     const { events } = expectOk(await next.get<AuditPageReply>(query));
     expect(events.map(({ user, detail }) => [user, detail])).toMatchObject([
       ["ada", { first_at: "2026-03-02T09:00:00.000Z", attempts: 1, outcome: "granted" }],
+    ]);
+  });
+
+  test("is one attempt of a denied episode and one refusal, however its wait ends", async () => {
+    const site = await openFullSite();
+    const { reply: paused } = await startWaiting(site, "ada");
+    site.services.queue.pause();
+    expectPlace(await paused, 1, 1);
+    site.services.queue.start();
+    expectPlace(await claim(site, "ada", waitFor(0)), 1, 1);
+    const { reply: left } = await startWaiting(site, "bob");
+    await release(site, "bob");
+    expectRefusal(await left, 400, "floating_not_available");
+    await release(site, "zoe");
+    expectOk(await claim(site, "ada"));
+    expect(await countRefusals(site)).toBe(3);
+    await site.stop();
+    const next = await openAppliance({ folder: site.folder, licenses: {} });
+    const query = "/api/admin/v1/audit?type=EpisodeEnded";
+    const { events } = expectOk(await next.get<AuditPageReply>(query));
+    expect(events.map(({ user, detail }) => [user, detail])).toMatchObject([
+      ["ada", { attempts: 2, outcome: "granted" }],
+      ["bob", { attempts: 1, outcome: "left" }],
     ]);
   });
 
@@ -311,9 +335,9 @@ describe("register with Prefer: wait", () => {
 });
 
 /** The number of refusals for want of a slot, as a monitor reads it. */
-const countRefusals = async (site: Appliance): Promise<number> => {
+const countRefusals = async (site: Appliance, code = "floating_not_available"): Promise<number> => {
   const text = expectOk(await site.get<string>("/metrics"));
-  const line = /^berth_refusals_total\{.*floating_not_available.*\} (\d+)$/gm;
+  const line = new RegExp(String.raw`^berth_refusals_total\{.*${code}.*\} (\d+)$`, "gm");
   return [...text.matchAll(line)].reduce((sum, [, count]) => sum + Number(count), 0);
 };
 
