@@ -204,10 +204,7 @@ export const worstSeverity = (findings: readonly Pick<Finding, "severity">[]): S
 
 /**
  * Messages begin in lower case; a summary stands alone, and begins as a sentence does. The name of
- * a setting, a file, a host or a command stays as it is.
+ * a setting, a file, a host or of Berth stays as it is.
  */
 export const capitalize = (text: string): string =>
-  COMMAND.test(text) ? text : text.replace(/^[a-z](?=[a-z]* )/, (letter) => letter.toUpperCase());
-
-/** The commands that hints begin with. */
-const COMMAND = /^(?:berth|chmod|chown|cp|journalctl|mkdir|mv|rm|sudo|systemctl) /;
+  text.replace(/^(?!berth )[a-z](?=[a-z]* )/, (letter) => letter.toUpperCase());

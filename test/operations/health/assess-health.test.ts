@@ -4,6 +4,7 @@ import type { Group } from "../../../src/domain/model/rules/rule-set.ts";
 import { assessHealth, type HealthFacts } from "../../../src/operations/health/assess-health.ts";
 import type { ServerAccess } from "../../../src/operations/health/exposures.ts";
 import {
+  capitalize,
   createFinding,
   SERVER_CODES,
   type Finding,
@@ -678,4 +679,15 @@ describe("assessHealth with a full check", () => {
     expect(summaries).toContain("The data is intact");
     expect(summaries).not.toContain("outdated");
   });
+});
+
+test.each([
+  ["the disk is full", "The disk is full"],
+  ["set pair_log to the database", "Set pair_log to the database"],
+  ["pair_log is not set", "pair_log is not set"],
+  ["state.json is missing", "state.json is missing"],
+  ["license2 does not answer", "license2 does not answer"],
+  ["berth help serve lists the settings", "berth help serve lists the settings"],
+])("capitalize makes a summary of a message, and changes no name: %s", (message, summary) => {
+  expect(capitalize(message)).toBe(summary);
 });
