@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
 import { appendFileSync, rmSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkpointInChild, type ChildLimits } from "../../../src/cli/serve/checkpoint-child.ts";
+import { selfCommand } from "../../../src/platform/embedded/version.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { isRunning } from "../../../src/platform/system/processes.ts";
 import { StateFile } from "../../../src/store/state/state-file.ts";
@@ -69,6 +70,18 @@ function slowCheckpoint() {
   return { folder, command, limit, polls: () => polls };
 }
 
+/** The command of this program in Bun, which writes its priority to a file when it ends. */
+function withPriorityAtExit([bun = "", ...args]: readonly string[]) {
+  const [script, file] = [join(tempFolder(), "preload.js"), join(tempFolder(), "priority")];
+  const write = `require("node:fs").writeFileSync("${file}", `;
+  const code = `process.on("exit", () => ${write}String(require("node:os").getPriority())));`;
+  writeFileSync(script, code);
+  return {
+    command: [bun, "--preload", script, ...args],
+    priority: () => Number(readFileSync(file, "utf8")),
+  };
+}
+
 const STOPS_ITSELF = "kill -STOP $$; exit 0";
 
 const checkpointWith =
@@ -85,13 +98,15 @@ const coveredSeq = async (folder: string): Promise<number | undefined> =>
   (await new StateFile(realDisk, folder).read())?.covers.seq;
 
 describe("checkpointInChild", () => {
-  test("writes the checkpoint in a process of this program", async () => {
+  test("writes the checkpoint in a process of this program, with low priority", async () => {
+    const { command, priority } = withPriorityAtExit(selfCommand());
     const { store, folder } = await openLicensedSite({
-      checkpoint: checkpointWith(undefined, limits(oneHour)),
+      checkpoint: checkpointWith(command, limits(oneHour)),
     });
     await store.checkpoint();
     expect(store.status().checkpointError).toBeNull();
     expect(await coveredSeq(folder)).toBe(2);
+    expect(priority()).toBe(10);
   });
 
   test("reports usage files that could not be updated, until they are", async () => {
