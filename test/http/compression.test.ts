@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
 import { compressJson } from "../../src/http/compress.ts";
 import { listen } from "../../src/http/server.ts";
-import { openAppliance } from "../support/appliance.ts";
+import { openAppliance, OPEN_POLICY } from "../support/appliance.ts";
 
 async function startServer(slots = 1) {
   const site = await openAppliance({
@@ -13,15 +13,7 @@ async function startServer(slots = 1) {
     services: site.services,
     host: "127.0.0.1",
     port: 0,
-    policy: {
-      isClient: () => true,
-      isAdmin: () => true,
-      clientAuth: "open",
-      adminOpen: false,
-      allowPlain: false,
-      serverNames: [],
-      logMode: "default",
-    },
+    policy: OPEN_POLICY,
   });
   onTestFinished(() => server.stop());
   const get = (path: string, encoding = "gzip, br"): Promise<Response> =>

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { err, ok } from "../../src/domain/result.ts";
 import type { RunningServer } from "../../src/http/running-server.ts";
 import { createHandler, IDLE_SECONDS, listenOnSocket } from "../../src/http/server.ts";
-import { openAppliance } from "../support/appliance.ts";
+import { openAppliance, OPEN_POLICY } from "../support/appliance.ts";
 import { makeMaintenance } from "../support/maintenance.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -40,20 +40,7 @@ test("a reply on the local socket may take longer than the idle timeout", async 
 
 test("a network connection loses its idle timeout only while a maintenance reply is pending", async () => {
   const site = await openAppliance({ maintenance: slowMaintenance(1) });
-  const allow = () => true;
-  const { handler } = createHandler(
-    site.services,
-    {
-      isClient: allow,
-      isAdmin: allow,
-      clientAuth: "open",
-      adminOpen: false,
-      allowPlain: false,
-      serverNames: [],
-      logMode: "default",
-    },
-    false,
-  );
+  const { handler } = createHandler(site.services, OPEN_POLICY, false);
   const timeouts: number[] = [];
   const listener = {
     requestIP: () => ({ address: "127.0.0.1", family: "IPv4" as const, port: 1 }),

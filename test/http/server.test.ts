@@ -2,27 +2,17 @@
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { listen, listenOnSocket, type AccessPolicy } from "../../src/http/server.ts";
+import { listen, listenOnSocket } from "../../src/http/server.ts";
 import { createNetworkMatcher } from "../../src/platform/network/networks.ts";
 import { errorCode } from "../../src/platform/files/system-error.ts";
-import { expectOk, openAppliance, type Appliance } from "../support/appliance.ts";
+import { expectOk, openAppliance, OPEN_POLICY, type Appliance } from "../support/appliance.ts";
 import { sendRaw } from "../support/raw-request.ts";
-
-const POLICY: AccessPolicy = {
-  isClient: () => true,
-  isAdmin: () => true,
-  clientAuth: "open",
-  adminOpen: false,
-  allowPlain: false,
-  serverNames: [],
-  logMode: "default",
-};
 
 async function startServer(networks = ["127.0.0.0/8"], adminOpen = false) {
   const site = await openAppliance();
   const { services } = site;
   const isClient = createNetworkMatcher(networks);
-  const policy = { ...POLICY, isClient, adminOpen };
+  const policy = { ...OPEN_POLICY, isClient, adminOpen };
   const server = listen({ services, host: "127.0.0.1", port: 0, policy });
   onTestFinished(() => server.stop());
   return { site, server, port: Number(new URL(server.address).port) };
@@ -154,7 +144,7 @@ describe("a request body over a real connection", () => {
 test("a second listener on the same port fails with EADDRINUSE", async () => {
   const { site, port } = await startServer();
   const { services } = site;
-  const listenAgain = () => listen({ services, host: "127.0.0.1", port, policy: POLICY });
+  const listenAgain = () => listen({ services, host: "127.0.0.1", port, policy: OPEN_POLICY });
   let code: string | null = null;
   try {
     listenAgain();
@@ -171,7 +161,7 @@ test("stopping a server lets a running request finish and accepts no other", asy
     arrived.resolve();
     return true;
   };
-  const policy = { ...POLICY, isClient };
+  const policy = { ...OPEN_POLICY, isClient };
   const server = listen({ services: site.services, host: "127.0.0.1", port: 0, policy });
   onTestFinished(() => server.stop());
   const slow = new ReadableStream({

@@ -2,7 +2,6 @@
 // was replaced, and those whose client certificate expires meanwhile.
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
-import type { AccessPolicy } from "../../src/http/server.ts";
 import { listenTls, type Certificate } from "../../src/http/tls-server.ts";
 import {
   createAuthority,
@@ -10,18 +9,10 @@ import {
   issueServerCertificate,
   type SiteAuthority,
 } from "../../src/platform/crypto/x509.ts";
-import { expectOk, openAppliance } from "../support/appliance.ts";
+import { expectOk, openAppliance, OPEN_POLICY } from "../support/appliance.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-const POLICY: AccessPolicy = {
-  isClient: () => true,
-  isAdmin: () => true,
-  clientAuth: "open",
-  adminOpen: true,
-  allowPlain: false,
-  serverNames: [],
-  logMode: "default",
-};
+const POLICY = { ...OPEN_POLICY, adminOpen: true };
 
 const createCa = (): SiteAuthority =>
   createAuthority("Plant 4", { names: ["localhost"], addresses: null }, Date.now());

@@ -9,6 +9,7 @@ import type { Instant } from "../../src/domain/time.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { Services } from "../../src/http/services.ts";
 import type { Gate } from "../../src/http/access/gate.ts";
+import type { AccessPolicy } from "../../src/http/server.ts";
 import { WaitingCount } from "../../src/http/access/waiting-count.ts";
 import type {
   FeatureObject,
@@ -167,6 +168,17 @@ export async function openAppliance(
   }
   return appliance;
 }
+
+/** Every address is admitted without a login; for administration only this machine. */
+export const OPEN_POLICY: AccessPolicy = {
+  isClient: () => true,
+  isAdmin: () => true,
+  clientAuth: "open",
+  adminOpen: false,
+  allowPlain: false,
+  serverNames: [],
+  logMode: "default",
+};
 
 export class Appliance {
   readonly services: Services;

@@ -1,7 +1,6 @@
 // Where applications need a certificate of the client CA, every other certificate is refused.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ConnectionOptions } from "node:tls";
-import type { AccessPolicy } from "../../../src/http/server.ts";
 import { listenTls, type TlsListener } from "../../../src/http/tls-server.ts";
 import {
   createAuthority,
@@ -9,18 +8,10 @@ import {
   issueServerCertificate,
   type Authority,
 } from "../../../src/platform/crypto/x509.ts";
-import { openSharedAppliance } from "../../support/appliance.ts";
+import { openSharedAppliance, OPEN_POLICY } from "../../support/appliance.ts";
 import { requestOnce } from "../../support/tls-client.ts";
 
-const POLICY: AccessPolicy = {
-  isClient: () => true,
-  isAdmin: () => true,
-  clientAuth: "mtls",
-  adminOpen: false,
-  allowPlain: false,
-  serverNames: [],
-  logMode: "default",
-};
+const POLICY = { ...OPEN_POLICY, clientAuth: "mtls" as const };
 
 const DAY = 24 * 60 * 60 * 1_000;
 const now = Date.now();

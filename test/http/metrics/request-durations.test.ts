@@ -1,26 +1,16 @@
 // The durations of requests, by the routes of the table and never by their paths.
 import { expect, onTestFinished, test } from "bun:test";
 import { listen } from "../../../src/http/server.ts";
-import { createSiteNetworkMatcher } from "../../../src/platform/network/networks.ts";
-import { openAppliance } from "../../support/appliance.ts";
+import { openAppliance, OPEN_POLICY } from "../../support/appliance.ts";
 import { parseExposition } from "../../support/parse-exposition.ts";
 
 test("requests are counted by route and status class, and unknown paths share one route", async () => {
   const { services } = await openAppliance();
-  const isClient = createSiteNetworkMatcher();
   const listener = listen({
     services,
     host: "127.0.0.1",
     port: 0,
-    policy: {
-      isClient,
-      isAdmin: isClient,
-      clientAuth: "open",
-      adminOpen: false,
-      allowPlain: true,
-      serverNames: [],
-      logMode: "default",
-    },
+    policy: { ...OPEN_POLICY, allowPlain: true },
   });
   onTestFinished(() => listener.stop());
   const send = async (path: string, init?: RequestInit): Promise<string> =>

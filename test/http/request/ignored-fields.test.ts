@@ -1,7 +1,13 @@
 // The contract says that unknown fields are ignored. The reply names them in a header.
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { listen } from "../../../src/http/server.ts";
-import { expectOk, expectRefusal, openAppliance, type Appliance } from "../../support/appliance.ts";
+import {
+  expectOk,
+  expectRefusal,
+  openAppliance,
+  OPEN_POLICY,
+  type Appliance,
+} from "../../support/appliance.ts";
 
 const HEADER = "x-ignored-fields";
 const JSON_TYPE = { "content-type": "application/json" };
@@ -99,15 +105,7 @@ describe("X-Ignored-Fields", () => {
 
   test("adds no header line when a field name contains line breaks, over a real connection", async () => {
     const { services } = await openAppliance();
-    const policy = {
-      isClient: () => true,
-      isAdmin: () => true,
-      clientAuth: "open",
-      adminOpen: true,
-      allowPlain: true,
-      serverNames: [],
-      logMode: "default",
-    } as const;
+    const policy = { ...OPEN_POLICY, adminOpen: true, allowPlain: true };
     const server = listen({ services, host: "127.0.0.1", port: 0, policy });
     onTestFinished(() => server.stop());
     const name = "x\r\nx-planted: 1";

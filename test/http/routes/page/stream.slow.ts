@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { later, SECOND } from "../../../../src/domain/time.ts";
 import { socketGate } from "../../../../src/http/access/gate.ts";
-import { listen, listenOnSocket, type AccessPolicy } from "../../../../src/http/server.ts";
+import { listen, listenOnSocket } from "../../../../src/http/server.ts";
 import { MAX_STREAMS, StatusStreams } from "../../../../src/http/routes/page/status-streams.ts";
 import { realDisk, type Disk } from "../../../../src/platform/files/disk.ts";
 import { createNetworkMatcher } from "../../../../src/platform/network/networks.ts";
@@ -12,6 +12,7 @@ import {
   expectOk,
   expectRefusal,
   openAppliance,
+  OPEN_POLICY,
   type Appliance,
 } from "../../../support/appliance.ts";
 import { bearerHeader } from "../../../support/running-site.ts";
@@ -23,15 +24,7 @@ import { waitUntil } from "../../../support/wait-until.ts";
 
 tellNoSlowSyncs();
 
-const POLICY: AccessPolicy = {
-  isClient: createNetworkMatcher(["127.0.0.0/8"]),
-  isAdmin: () => true,
-  clientAuth: "open",
-  adminOpen: false,
-  allowPlain: false,
-  serverNames: [],
-  logMode: "default",
-};
+const POLICY = { ...OPEN_POLICY, isClient: createNetworkMatcher(["127.0.0.0/8"]) };
 
 function startServer({ services }: Appliance) {
   const server = listen({ services, host: "127.0.0.1", port: 0, policy: POLICY });

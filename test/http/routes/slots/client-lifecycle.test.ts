@@ -6,6 +6,7 @@ import { listen, type Listener } from "../../../../src/http/server.ts";
 import { clientLifecycle } from "../../../../src/web/docs/client-lifecycle-texts.ts";
 import {
   openAppliance,
+  OPEN_POLICY,
   type Appliance,
   type ApplianceOptions,
 } from "../../../support/appliance.ts";
@@ -45,15 +46,7 @@ class RestartableServer {
   }
 
   start(): void {
-    const policy = {
-      isClient: () => true,
-      isAdmin: () => true,
-      clientAuth: "open",
-      adminOpen: false,
-      allowPlain: false,
-      serverNames: [],
-      logMode: "default",
-    } as const;
+    const policy = OPEN_POLICY;
     const { services } = this.appliance;
     this.#server = listen({ services, host: "127.0.0.1", port: 0, policy });
     this.url = this.#server.address;
