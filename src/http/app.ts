@@ -12,54 +12,56 @@ import {
   replaceLateFault,
 } from "./access/standby.ts";
 import { buildOpenapiDocument, OpenapiDocument } from "./openapi/openapi.ts";
-import { access } from "./routes/access/access.ts";
-import { addConsumption } from "./routes/consumption/add-consumption.ts";
-import { addFeatureConsumption } from "./routes/consumption/add-feature-consumption.ts";
-import { admin } from "./routes/admin.ts";
-import { airgapGenerate } from "./routes/requests/airgap-generate.ts";
-import { airgapLicense } from "./routes/requests/airgap-license.ts";
-import { auditMaintenance } from "./routes/audit/audit-maintenance.ts";
-import { auth } from "./routes/access/auth.ts";
-import { backups } from "./routes/backups/backups.ts";
-import { events } from "./routes/health/events.ts";
-import { borrow } from "./routes/slots/borrow.ts";
-import { createRequestContext, type RouteDeps } from "./routes/deps.ts";
-import { clock } from "./routes/clock/clock.ts";
-import { move } from "./routes/appliance/move.ts";
-import { maintenance } from "./routes/health/maintenance.ts";
-import { featureRegister } from "./routes/features/feature-register.ts";
-import { featureRelease } from "./routes/features/feature-release.ts";
-import { health } from "./routes/health/health.ts";
-import { license } from "./routes/licenses/license.ts";
-import { licenseGenerate } from "./routes/requests/license-generate.ts";
-import { licenseRemove } from "./routes/licenses/license-remove.ts";
-import { report } from "./routes/usage/report.ts";
-import { requests } from "./routes/requests/requests.ts";
-import { rules } from "./routes/rules/rules.ts";
-import { licenseUpload } from "./routes/licenses/license-upload.ts";
-import { metrics } from "./routes/health/metrics.ts";
-import { pair } from "./routes/pair/pair.ts";
-import { page } from "./routes/page/page.ts";
 import { makeStandbyPage, standbyPageHeaders } from "./page/standby-page.ts";
 import { replyWithFile, serveText, type ServedFile } from "./page/served-file.ts";
-import { qr } from "./routes/requests/qr.ts";
+import { APPLIANCE_HEADER } from "./appliance-header.ts";
+import { buildRouteTable, type RouteTable } from "./access/route-table.ts";
+import { access } from "./routes/access/access.ts";
+import { auth } from "./routes/access/auth.ts";
+import { sessions } from "./routes/access/sessions.ts";
+import { move } from "./routes/appliance/move.ts";
+import { setKeys } from "./routes/appliance/set-keys.ts";
 import { auditLog } from "./routes/audit/audit-log.ts";
+import { auditMaintenance } from "./routes/audit/audit-maintenance.ts";
+import { backups } from "./routes/backups/backups.ts";
+import { clock } from "./routes/clock/clock.ts";
+import { addConsumption } from "./routes/consumption/add-consumption.ts";
+import { addFeatureConsumption } from "./routes/consumption/add-feature-consumption.ts";
+import { createRequestContext, type RouteDeps } from "./routes/deps.ts";
+import { featureRegister } from "./routes/features/feature-register.ts";
+import { featureRelease } from "./routes/features/feature-release.ts";
+import { events } from "./routes/health/events.ts";
+import { health } from "./routes/health/health.ts";
+import { maintenance } from "./routes/health/maintenance.ts";
+import { metrics } from "./routes/health/metrics.ts";
+import { status } from "./routes/health/status.ts";
+import { licenseList } from "./routes/licenses/license-list.ts";
+import { licenseRemove } from "./routes/licenses/license-remove.ts";
+import { licenseUpload } from "./routes/licenses/license-upload.ts";
+import { license } from "./routes/licenses/license.ts";
+import { page } from "./routes/page/page.ts";
+import { stream } from "./routes/page/stream.ts";
+import { pair } from "./routes/pair/pair.ts";
 import { queue } from "./routes/queue/queue.ts";
+import { airgapGenerate } from "./routes/requests/airgap-generate.ts";
+import { airgapLicense } from "./routes/requests/airgap-license.ts";
+import { licenseGenerate } from "./routes/requests/license-generate.ts";
+import { qr } from "./routes/requests/qr.ts";
+import { requests } from "./routes/requests/requests.ts";
+import { rules } from "./routes/rules/rules.ts";
+import { settings } from "./routes/settings/settings.ts";
+import { borrow } from "./routes/slots/borrow.ts";
 import { register } from "./routes/slots/register.ts";
 import { registrationsChanges } from "./routes/slots/registrations-changes.ts";
 import { registrationsRelease } from "./routes/slots/registrations-release.ts";
 import { registrationsSlice } from "./routes/slots/registrations-slice.ts";
-import { sessions } from "./routes/access/sessions.ts";
-import { settings } from "./routes/settings/settings.ts";
-import { setKeys } from "./routes/appliance/set-keys.ts";
-import { stream } from "./routes/page/stream.ts";
+import { registrations } from "./routes/slots/registrations.ts";
+import { unregisterAll } from "./routes/slots/unregister-all.ts";
+import { unregister } from "./routes/slots/unregister.ts";
 import { statements } from "./routes/statements/statements.ts";
 import { trust } from "./routes/trust/trust.ts";
-import { unregister } from "./routes/slots/unregister.ts";
-import { unregisterAll } from "./routes/slots/unregister-all.ts";
+import { report } from "./routes/usage/report.ts";
 import { usage } from "./routes/usage/usage.ts";
-import { APPLIANCE_HEADER } from "./appliance-header.ts";
-import { buildRouteTable, type RouteTable } from "./access/route-table.ts";
 import type { Services } from "./services.ts";
 
 // In groups: the type of one chain of all routes is too deep for the compiler.
@@ -104,7 +106,9 @@ const operatorRoutes = (deps: RouteDeps) =>
     .use(sessions(deps))
     .use(auditLog(deps))
     .use(auditMaintenance(deps))
-    .use(admin(deps))
+    .use(status(deps))
+    .use(licenseList(deps))
+    .use(registrations(deps))
     .use(stream(deps))
     .use(usage(deps))
     .use(report(deps))

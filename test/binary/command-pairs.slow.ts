@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from "bun:test";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
-import type { RegistrationReply } from "../../src/http/routes/admin.ts";
+import type { RegistrationReply } from "../../src/http/routes/slots/registrations.ts";
 import { startBinary } from "../support/binary.ts";
 import { runBerth, runJsonOrThrow, runOrThrow, runProcess } from "../support/run-berth.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";

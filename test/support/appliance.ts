@@ -15,7 +15,7 @@ import type {
   FeatureObject,
   LicenseObject,
 } from "../../src/http/routes/licenses/license-object.ts";
-import type { RegistrationReply } from "../../src/http/routes/admin.ts";
+import type { RegistrationReply } from "../../src/http/routes/slots/registrations.ts";
 import type { StatusReply } from "../../src/http/routes/health/status-schema.ts";
 import type {
   ConsumptionReply,

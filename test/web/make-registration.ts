@@ -1,4 +1,4 @@
-import type { RegistrationReply } from "../../src/http/routes/admin.ts";
+import type { RegistrationReply } from "../../src/http/routes/slots/registrations.ts";
 
 /** A registration as the API lists it, for tests of the page. */
 export const makeRegistration = (

@@ -1,4 +1,4 @@
-import type { RegistrationReply } from "../../http/routes/admin.ts";
+import type { RegistrationReply } from "../../http/routes/slots/registrations.ts";
 import { formatAgo, formatDuration, formatShort } from "../format.ts";
 import { slots } from "./slots-texts.ts";
 

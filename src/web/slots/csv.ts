@@ -1,4 +1,4 @@
-import type { RegistrationReply } from "../../http/routes/admin.ts";
+import type { RegistrationReply } from "../../http/routes/slots/registrations.ts";
 import { csvRecord } from "../../domain/text/csv.ts";
 import { siteSlug } from "../../domain/text/site-slug.ts";
 import { formatUtc } from "../format.ts";

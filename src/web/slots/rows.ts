@@ -1,5 +1,5 @@
 import { compareTexts } from "../../domain/text/compare-texts.ts";
-import type { RegistrationReply } from "../../http/routes/admin.ts";
+import type { RegistrationReply } from "../../http/routes/slots/registrations.ts";
 import { COLUMN_VIEWS, COLUMNS, sortKeyOf, type Column } from "./columns.ts";
 
 /** One slot in use, prepared for search, sorting and display. */

@@ -1,4 +1,4 @@
-import type { RegistrationReply } from "../../http/routes/admin.ts";
+import type { RegistrationReply } from "../../http/routes/slots/registrations.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { serverStatus } from "../status-stream.ts";
 import { createSharedQuery } from "../use-query.ts";

@@ -1,4 +1,4 @@
-import type { RegistrationReply } from "../../http/routes/admin.ts";
+import type { RegistrationReply } from "../../http/routes/slots/registrations.ts";
 import type { RegistrationChangesReply } from "../../http/routes/slots/registrations-changes.ts";
 import { renewedRow, rowOf, slotKey, sortRows, updateSorted } from "./rows.ts";
 import type { SlotRow, SortOrder } from "./rows.ts";

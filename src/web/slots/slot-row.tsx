@@ -1,4 +1,4 @@
-import type { RegistrationReply } from "../../http/routes/admin.ts";
+import type { RegistrationReply } from "../../http/routes/slots/registrations.ts";
 import { formatUtc } from "../format.ts";
 import { linkTo } from "../router.ts";
 import { COLUMN_VIEWS, type Column } from "./columns.ts";

@@ -2,7 +2,7 @@
 // cron job may do. One of them gets the folder; the others name its process and change nothing.
 import { beforeAll, describe, test } from "bun:test";
 import { join } from "node:path";
-import type { RegistrationReply } from "../../../src/http/routes/admin.ts";
+import type { RegistrationReply } from "../../../src/http/routes/slots/registrations.ts";
 import type { StatusReply } from "../../../src/http/routes/health/status-schema.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { FOLDER_LOCK_FILE } from "../../../src/store/folder/files.ts";

@@ -1,7 +1,7 @@
 // A client of a server that will be killed. It sends changes, one call at a time, and records in
 // the expected state what it sent and what it was answered.
 import { HOUR } from "../../../src/domain/time.ts";
-import type { RegistrationReply } from "../../../src/http/routes/admin.ts";
+import type { RegistrationReply } from "../../../src/http/routes/slots/registrations.ts";
 import {
   borrowCall,
   callServer,

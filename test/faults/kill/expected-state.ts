@@ -1,7 +1,7 @@
 // The state that the clients of a server can expect. An answered change is certain; a change that
 // was sent and not answered may have happened or not; what a read has shown is certain from then
 // on.
-import type { RegistrationReply } from "../../../src/http/routes/admin.ts";
+import type { RegistrationReply } from "../../../src/http/routes/slots/registrations.ts";
 
 /** A user's slot. The times are null until an answer has shown them: then any value is allowed. */
 export interface ExpectedSlot {

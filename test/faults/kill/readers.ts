@@ -1,6 +1,6 @@
 // Clients that only read, until a server is killed and right after it has restarted. What a read
 // shows must survive the kill, like an answered change.
-import type { RegistrationReply } from "../../../src/http/routes/admin.ts";
+import type { RegistrationReply } from "../../../src/http/routes/slots/registrations.ts";
 import type { StatusReply } from "../../../src/http/routes/health/status-schema.ts";
 import type { LicenseObject } from "../../../src/http/routes/licenses/license-object.ts";
 import { callServer, COUNTING_FEATURE, PRODUCT, type CallAnswer, type ServerRun } from "./calls.ts";

@@ -1,7 +1,7 @@
 // A client of a pair. It knows both addresses, calls the host that answered last, and records what
 // it sent and what it was answered. A call without an answer it repeats, or gives up.
 import { HOUR } from "../../../src/domain/time.ts";
-import type { RegistrationReply } from "../../../src/http/routes/admin.ts";
+import type { RegistrationReply } from "../../../src/http/routes/slots/registrations.ts";
 import {
   borrowCall,
   PRODUCT,

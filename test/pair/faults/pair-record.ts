@@ -1,6 +1,6 @@
 // What all clients of a pair know together. No code of the server is involved.
 import type { LicenseObject } from "../../../src/http/routes/licenses/license-object.ts";
-import type { RegistrationReply } from "../../../src/http/routes/admin.ts";
+import type { RegistrationReply } from "../../../src/http/routes/slots/registrations.ts";
 import { PRODUCT } from "../../faults/kill/calls.ts";
 import {
   ExpectedState,

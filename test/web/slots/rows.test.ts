@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { RegistrationReply } from "../../../src/http/routes/admin.ts";
+import type { RegistrationReply } from "../../../src/http/routes/slots/registrations.ts";
 import { COLUMN_VIEWS, type Column } from "../../../src/web/slots/columns.ts";
 import { csvFileName, csvOf } from "../../../src/web/slots/csv.ts";
 import { releaseCommand } from "../../../src/web/slots/release-command.ts";

@@ -1,4 +1,4 @@
-import type { RegistrationReply } from "../../../http/routes/admin.ts";
+import type { RegistrationReply } from "../../../http/routes/slots/registrations.ts";
 import { setFields, unwrapReply, withAdminClient } from "../../client/admin-client.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option, siteOptions } from "../../frame/flags.ts";

@@ -10,7 +10,7 @@ import { rfc3339 } from "../../../platform/rfc3339.ts";
 import { describeRoute } from "../../openapi/describe-route.ts";
 import { refuse, unwrap } from "../../faults.ts";
 import { readQuery } from "../../request/query.ts";
-import { RegistrationReply, registrationReply } from "../admin.ts";
+import { RegistrationReply, registrationReply } from "./registrations.ts";
 import type { RouteDeps } from "../deps.ts";
 
 const Query = Type.Object({

@@ -4,7 +4,7 @@ import { describeRoute } from "../../openapi/describe-route.ts";
 import { refuse, unwrap } from "../../faults.ts";
 import { fields, readIdentifier } from "../../request/fields.ts";
 import { readQuery } from "../../request/query.ts";
-import { RegistrationReply, registrationReply } from "../admin.ts";
+import { RegistrationReply, registrationReply } from "./registrations.ts";
 import type { RouteDeps } from "../deps.ts";
 
 /** So many are serialized in a few milliseconds; heartbeats wait no longer than that. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { RegistrationReply } from "../../../../src/http/routes/admin.ts";
+import type { RegistrationReply } from "../../../../src/http/routes/slots/registrations.ts";
 import type { StatusReply } from "../../../../src/http/routes/health/status-schema.ts";
 import {
   runBerth,

@@ -323,3 +323,13 @@ test("POST /api/admin/v1/access/users accepts the role viewer and refuses an unk
   const [, { users }] = await site.get<AccessReply>(ACCESS, bearer(admin));
   expect(users).toMatchObject([{ name: "ada", role: "viewer" }]);
 });
+
+test("POST /api/admin/v1/access/users names every missing field in one refusal", async () => {
+  const site = await openAppliance();
+  const message = expectRefusal(
+    await site.post("/api/admin/v1/access/users", { role: "admin" }),
+    400,
+    "missing_parameters",
+  );
+  expect(message).toBe("name and password must be given");
+});

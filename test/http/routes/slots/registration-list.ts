@@ -1,5 +1,5 @@
 // A copy of the list of slots that is kept current as the documentation of the changes says.
-import type { RegistrationReply } from "../../../../src/http/routes/admin.ts";
+import type { RegistrationReply } from "../../../../src/http/routes/slots/registrations.ts";
 import type { RegistrationChangesReply } from "../../../../src/http/routes/slots/registrations-changes.ts";
 import { expectOk, type Appliance } from "../../../support/appliance.ts";
 

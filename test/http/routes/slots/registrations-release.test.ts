@@ -7,6 +7,7 @@ import {
   type Appliance,
 } from "../../../support/appliance.ts";
 
+const ONE = "/api/admin/v1/registrations/release";
 const USERS = "/api/admin/v1/registrations/release/users";
 const ALL = "/api/admin/v1/registrations/release/all";
 const TERMS = { slots: 600, timeoutMinutes: 30, borrowHours: 24 };
@@ -22,6 +23,38 @@ const openTwoProducts = (): Promise<Appliance> =>
 
 const releaseUsers = async (site: Appliance, fields: object): Promise<ReleaseUsersReply> =>
   expectOk(await site.post<ReleaseUsersReply>(USERS, { ...fields }));
+
+describe("registrations/release", () => {
+  test("releases one user's slot", async () => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: "ada" }));
+    expectOk(await site.borrow({ user: "bob" }));
+    expect(expectOk(await site.post(ONE, { product: "cad", user: "bob" }))).toEqual({
+      released: 1,
+    });
+    expect(await site.listHolders()).toEqual(["ada"]);
+  });
+
+  test("accepts null for an omitted product", async () => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: "ada" }));
+    expectOk(await site.post(ONE, { product: null, user: "ada" }));
+    expect(await site.listHolders()).toEqual([]);
+  });
+
+  test.each<[string, Record<string, unknown>]>([
+    ["missing_parameters", {}],
+    ["user_not_registered", { user: "bob" }],
+    ["unknown_product", { user: "ada", product: "cam" }],
+    ["license_not_found", { user: "ada", license_id: "9" }],
+    ["invalid_type", { user: 7 }],
+  ])("is refused with %s for %j", async (code, fields) => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: "ada" }));
+    await expectRefusedUnchanged(site, 400, code, () => site.post(ONE, fields));
+    expect(await site.listHolders()).toEqual(["ada"]);
+  });
+});
 
 describe("registrations/release/users", () => {
   test("releases the slots of the users, and replies with one result each", async () => {
