@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import manifest from "../package.json";
 import * as exits from "../src/cli/frame/command.ts";
 import { commands } from "../src/cli/command-table.ts";
@@ -197,6 +197,45 @@ describe("SECURITY.md", () => {
   test("states the largest body of a request with sharing rules", () => {
     expect<number>(RULES_LIMITS.bytes).toBe(1024 * 1024);
     expect(readDocument("SECURITY.md")).toContain("sharing rules 1 MiB");
+  });
+});
+
+describe("src/README.md", () => {
+  const LAYERS = [
+    "domain/model",
+    "domain",
+    "operations",
+    "http/routes",
+    "cli/commands",
+    "web",
+  ] as const;
+  const folders = new Set(
+    [...new Bun.Glob("src/*/**/*").scanSync(repositoryRoot)].map((path) =>
+      relative("src", dirname(path)),
+    ),
+  );
+  const families = tableRowsBelow("src/README.md", "### Families");
+
+  test.each(families)("says which layers have a folder for the family %s", (name, ...cells) => {
+    const family = codeIn(name).join();
+    expect(cells.slice(0, LAYERS.length)).toEqual(
+      LAYERS.map((layer) => (folders.has(`${layer}/${family}`) ? "x" : "")),
+    );
+  });
+
+  test("lists every folder of src, as a folder of a layer, a family or another folder", () => {
+    const foldersBelow = (heading: string): string[] =>
+      tableRowsBelow("src/README.md", heading).flatMap(([name = ""]) => codeIn(name));
+    const ofFamilies = foldersBelow("### Families").flatMap((family) =>
+      LAYERS.map((layer) => `${layer}/${family}`).filter((path) => folders.has(path)),
+    );
+    const listed = [
+      ...ofFamilies,
+      ...foldersBelow("### Other folders"),
+      ...foldersBelow("## Folders"),
+      "http/routes",
+    ];
+    expect(listed.toSorted()).toEqual([...folders].toSorted());
   });
 });
 
