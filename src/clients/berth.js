@@ -988,7 +988,7 @@ const isSameUser = (a, b) => a.normalize("NFC") === b.normalize("NFC");
 class UserQueue {
   #last = new Map();
 
-  async run(name, task, signal = null) {
+  async runTask(name, task, signal = null) {
     const user = name.normalize("NFC");
     const before = this.#last.get(user) ?? Promise.resolve();
     let finish;
@@ -1092,7 +1092,7 @@ class Engine {
   }
 
   /** Runs a call of the program, which close() waits for. */
-  async run(task) {
+  async runCall(task) {
     if (this.isClosed) throw closedError();
     const call = task();
     this.#calls.add(call);
@@ -1290,7 +1290,7 @@ class Engine {
     if (options.signal?.aborted) throw options.signal.reason;
     options.signal?.addEventListener("abort", onAbort, { once: true });
     if (options.wait > 0) this.#waiting.add(controller);
-    const task = this.#users.run(user, () => this.#share(user, options, signal), signal);
+    const task = this.#users.runTask(user, () => this.#share(user, options, signal), signal);
     // Until a cancelled acquisition has left the queue, close() waits for it.
     this.#calls.add(task);
     const finish = () => {
@@ -1394,7 +1394,7 @@ class Engine {
   async acquireFeature(slotObject, slotHandle, code, onLoss) {
     const slot = slotHandle.hold;
     const makeFeature = (handle) => new Feature(handle, slotObject);
-    return await this.#users.run(slot.user, async () => {
+    return await this.#users.runTask(slot.user, async () => {
       const requireSlot = () =>
         requireArgument(slot.isHeld && !slotHandle.isReleased, "the slot is not held any more");
       requireSlot();
@@ -1500,7 +1500,7 @@ class Engine {
 
   /** Runs a task for a user while no renewal of the user's slots is in flight. */
   async #runQuietly(user, task) {
-    return await this.#users.run(user, async () => {
+    return await this.#users.runTask(user, async () => {
       const holds = this.#holdsOf(user);
       for (const hold of holds) hold.isPaused = true;
       try {
@@ -1533,7 +1533,7 @@ class Engine {
     abandonedHandles.unregister(handle);
     // Nothing is left to release, also while another call of the user waits for a slot.
     if (hold.state === "ended") return true;
-    const task = this.#users.run(hold.user, () => {
+    const task = this.#users.runTask(hold.user, () => {
       hold.handles.delete(handle);
       return hold.handles.size > 0 ? true : this.#release(hold);
     });
@@ -1599,7 +1599,7 @@ class Engine {
 
   async releaseAll(limits) {
     const slots = [...this.#holds].filter((hold) => !hold.slot);
-    const release = (hold) => this.#users.run(hold.user, () => this.#release(hold, limits));
+    const release = (hold) => this.#users.runTask(hold.user, () => this.#release(hold, limits));
     await Promise.all(slots.map(release));
   }
 
@@ -1864,7 +1864,7 @@ export class Client {
     checkCommon(known);
     requireArgument(isSeconds(known.wait), "wait: give seconds, 0 or more");
     requireArgument(typeof known.userInfo === "string", "userInfo: give a text");
-    return await this.#engine.run(() => this.#engine.acquire(user, known));
+    return await this.#engine.runCall(() => this.#engine.acquire(user, known));
   }
 
   async borrow(user, options = {}) {
@@ -1879,12 +1879,12 @@ export class Client {
     const form = "as a Date, or a time such as 2026-11-23T18:00:00+01:00";
     requireArgument(isDate || isText(until), `until: give the end of the borrow, ${form}`);
     known.until = isDate ? until.toISOString() : until;
-    return await this.#engine.run(() => this.#engine.borrow(user, known));
+    return await this.#engine.runCall(() => this.#engine.borrow(user, known));
   }
 
   async release(user) {
     requireUser(user);
-    await this.#engine.run(() => this.#engine.releaseUser(user));
+    await this.#engine.runCall(() => this.#engine.releaseUser(user));
   }
 
   async consume(n = 1, options = {}) {
@@ -1900,17 +1900,17 @@ export class Client {
     requireArgument(isOverages, "maxOverages: give a whole number");
     const isAllowed = allowOverages === null || typeof allowOverages === "boolean";
     requireArgument(isAllowed, "allowOverages: give true or false");
-    return await this.#engine.run(() => this.#engine.consume(n, known));
+    return await this.#engine.runCall(() => this.#engine.consume(n, known));
   }
 
   async verify(lease, license) {
     requireArgument(typeof lease === "string", "lease: give the text that borrow returned");
     requireArgument(typeof license === "string", "license: give the text that borrow returned");
-    return await this.#engine.run(() => this.#engine.verify(lease, license));
+    return await this.#engine.runCall(() => this.#engine.verify(lease, license));
   }
 
   async nonce() {
-    return await this.#engine.run(() => this.#engine.getNonce());
+    return await this.#engine.runCall(() => this.#engine.getNonce());
   }
 
   async close() {
@@ -1962,7 +1962,7 @@ export class Slot {
     requireArgument(isText(code), "code: give the code of the feature");
     checkCommon({ onLoss });
     const { engine } = this.#handle;
-    return await engine.run(() => engine.acquireFeature(this, this.#handle, code, onLoss));
+    return await engine.runCall(() => engine.acquireFeature(this, this.#handle, code, onLoss));
   }
 
   async release() {

@@ -13,23 +13,23 @@ export class JobQueue {
   readonly #stopping = new AbortController();
 
   /** Runs a job after those before it, unless the signal or a stop of the server cancels it. */
-  async run<T>(
+  async runJob<T>(
     signal: AbortSignal | null,
     job: (cancel: AbortSignal) => JobOutcome<T>,
   ): JobOutcome<T> {
     if (this.#queue.waitingCount >= MAX_WAITING_JOBS)
       return err({ code: "too_many_requests", busy: "requests" });
-    return this.runAlways(signal, job);
+    return this.runJobAlways(signal, job);
   }
 
   /** Also if too many jobs wait. For jobs that callers cannot start without limit. */
-  async runAlways<T>(
+  async runJobAlways<T>(
     signal: AbortSignal | null,
     job: (cancel: AbortSignal) => JobOutcome<T>,
   ): JobOutcome<T> {
     const { signal: stopping } = this.#stopping;
     const cancel = signal === null ? stopping : AbortSignal.any([signal, stopping]);
-    const outcome = await this.#queue.runUnlessAborted(cancel, () => job(cancel));
+    const outcome = await this.#queue.runTaskUnlessAborted(cancel, () => job(cancel));
     return outcome ?? err({ code: "request_cancelled" });
   }
 

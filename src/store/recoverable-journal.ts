@@ -139,7 +139,7 @@ export class RecoverableJournal {
   }
 
   async #finishLeading(): Promise<void> {
-    await this.#commit.settle();
+    await this.#commit.finishBatches();
     // A batch of this host must never be taken for a batch of the log, so this comes last.
     if (this.#writer instanceof LogBatchWriter) this.#writer.epoch = null;
     this.#stepDown = null;
@@ -199,7 +199,7 @@ export class RecoverableJournal {
 
   /** Closes the open segment once nothing is under way in it. */
   async close(): Promise<void> {
-    await this.#writer.settle();
+    await this.#writer.finishSyncs();
     this.#commit.close();
   }
 

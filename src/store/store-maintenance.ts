@@ -36,7 +36,7 @@ export class StoreMaintenance {
 
   /** Starts a new segment and makes a checkpoint of the closed ones. */
   checkpoint(): Promise<void> {
-    return this.#parts.checkpoints.run(() => this.#rotate());
+    return this.#parts.checkpoints.runCheckpoint(() => this.#rotate());
   }
 
   /** Puts an older state in the place of one that was removed, and brings it up to date. */
@@ -72,6 +72,7 @@ export class StoreMaintenance {
     if (checkpoints.currentRun !== null || !journal.canCopyLines || format.isOld) return;
     await this.restoreState();
     if (rotation.isRotationDue(journal.commit.durableBytes)) await this.checkpoint();
-    else if (checkpoints.isRetryDue) await checkpoints.run(async () => lockedFolder.segmentNumber);
+    else if (checkpoints.isRetryDue)
+      await checkpoints.runCheckpoint(async () => lockedFolder.segmentNumber);
   }
 }

@@ -261,7 +261,7 @@ export class Store {
     this.#maintenance.stop();
     await this.#follower?.stop();
     await this.#journal.recovering;
-    await this.#journal.commit.settle();
+    await this.#journal.commit.finishBatches();
     await this.#checkpoints.stop();
     await this.#journal.failIfFolderChanged();
     // A folder of an older format was only read: the version that wrote it can still read it.

@@ -132,7 +132,7 @@ export class SimulatedHost {
       readLeader: () => send(() => log.readLeader()),
       readLines: (after, limit) => send(() => log.readLines(after, limit)),
       append: (epoch, batch) => send(() => log.append(epoch, batch)),
-      claim: (termMs, endedTerm) => send(() => log.claim(termMs, endedTerm)),
+      claimTerm: (termMs, endedTerm) => send(() => log.claimTerm(termMs, endedTerm)),
       renew: (epoch, termMs) => send(() => log.renew(epoch, termMs)),
       release: (epoch, successor, successorMs) =>
         send(() => log.release(epoch, successor, successorMs)),

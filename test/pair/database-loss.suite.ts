@@ -84,10 +84,10 @@ function startStaleStandby(cluster: PostgresCluster): PostgresCluster {
 async function cutReplication(cluster: PostgresCluster, standby: PostgresCluster): Promise<void> {
   const connection = connectTo(cluster.url);
   const ask = async (condition: string): Promise<boolean> =>
-    (await connection.run(`SELECT ${condition} AS holds FROM pg_stat_replication`))[0]?.[
+    (await connection.runStatement(`SELECT ${condition} AS holds FROM pg_stat_replication`))[0]?.[
       "holds"
     ] === true;
-  const [{ lsn } = {}] = await connection.run("SELECT pg_current_wal_lsn()::text AS lsn");
+  const [{ lsn } = {}] = await connection.runStatement("SELECT pg_current_wal_lsn()::text AS lsn");
   await waitUntil(() => ask(`bool_and(replay_lsn >= '${String(lsn)}')`));
   standby.configure({ primary_conninfo: "host=127.0.0.1 port=1" });
   standby.reload();

@@ -123,7 +123,7 @@ describe("a log with a synchronous standby", () => {
     disturb: (pid: number) => Promise<unknown>,
   ): Promise<{ readonly problem: string; readonly log: TestLog; readonly batch: LineBatch }> {
     const log = await makeLog(servers, BASE);
-    const epoch = (await log.alpha.claim(LONG))?.epoch ?? NaN;
+    const epoch = (await log.alpha.claimTerm(LONG))?.epoch ?? NaN;
     const first = batchAfter(BASE, "acknowledged");
     expect(await log.alpha.append(epoch, first)).toBe(true);
     standby.stopServer("fast");
@@ -140,7 +140,7 @@ describe("a log with a synchronous standby", () => {
   /** After an unknown outcome: the epoch is raised, and both hosts read the same lines. */
   async function expectAgreement({ alpha, beta }: TestLog, batch: LineBatch): Promise<void> {
     // The end of its other connections may still be unknown to this host.
-    await waitUntil(() => alpha.claim(LONG).then(Boolean, () => false));
+    await waitUntil(() => alpha.claimTerm(LONG).then(Boolean, () => false));
     const leader = await alpha.readLeader();
     expect(leader.epoch).toBeGreaterThan(1);
     expect(await alpha.append(1, batch)).toBe(false);
@@ -179,7 +179,7 @@ describe("a log with a synchronous standby", () => {
   test("acknowledges no line within the deadline while the standby is away", async () => {
     const log = await makeLog(servers, BASE);
     const hasty = log.connect("alpha", 1_000);
-    await waitUntil(() => hasty.claim(LONG).then(Boolean, () => false));
+    await waitUntil(() => hasty.claimTerm(LONG).then(Boolean, () => false));
     const { epoch } = await hasty.readLeader();
     standby.stopServer("fast");
     const startedAt = performance.now();
@@ -189,19 +189,19 @@ describe("a log with a synchronous standby", () => {
     expect(problem).toBe("no answer within 1000 ms");
     expect(duration).toBeWithin(990, 10_000);
     // The line gets there later: a new epoch waits for it, and then it is there for good.
-    await waitUntil(() => hasty.claim(LONG).then(Boolean, () => false));
+    await waitUntil(() => hasty.claimTerm(LONG).then(Boolean, () => false));
     expect(await textsOf(log.beta)).toEqual(["waits"]);
   });
 
   test("has few connections of a host that tries again while the standby is away", async () => {
     const log = await makeLog(servers, BASE);
     const hasty = log.connect("hasty", 500);
-    await waitUntil(() => hasty.claim(0).then(Boolean, () => false));
+    await waitUntil(() => hasty.claimTerm(0).then(Boolean, () => false));
     standby.stopServer("fast");
     try {
       for (let attempt = 0; attempt < 6; attempt += 1) {
         const { term } = await log.beta.readLeader();
-        await problemOf(hasty.claim(0, term));
+        await problemOf(hasty.claimTerm(0, term));
       }
       const countConnections = async (): Promise<number> => {
         const where = "WHERE application_name LIKE 'hasty%'";
@@ -218,7 +218,7 @@ describe("a log with a synchronous standby", () => {
 
   test("lets no host lead with a line that the standby does not have", async () => {
     const log = await makeLog(servers, BASE);
-    const { epoch = NaN } = (await log.alpha.claim(0)) ?? {};
+    const { epoch = NaN } = (await log.alpha.claimTerm(0)) ?? {};
     standby.stopServer("fast");
     const lost = problemOf(log.alpha.append(epoch, batchAfter(BASE, "only here")));
     await findWaitingProcess(primary);
@@ -228,7 +228,7 @@ describe("a log with a synchronous standby", () => {
     expect(await lost).not.toStartWith("no problem");
     const hasty = log.connect("beta", 1_500);
     await waitUntil(async () => (await textsOf(log.beta)).length === 1);
-    expect(await problemOf(hasty.claim(LONG))).toBe("no answer within 1500 ms");
+    expect(await problemOf(hasty.claimTerm(LONG))).toBe("no answer within 1500 ms");
     standby.startServer();
     await waitUntil(() => hasty.renew(epoch + 1, LONG).catch(() => false));
     expect(await hasty.readLeader()).toMatchObject({ holder: "beta", seq: 8 });
@@ -236,7 +236,7 @@ describe("a log with a synchronous standby", () => {
 
   test("continues on the standby with all acknowledged lines after a failover", async () => {
     const log = await makeLog(servers, BASE);
-    const { epoch = NaN } = (await log.alpha.claim(0)) ?? {};
+    const { epoch = NaN } = (await log.alpha.claimTerm(0)) ?? {};
     let end = BASE;
     for (let count = 0; count < 50; count += 1) {
       const batch = batchAfter(end, `line ${count}`);
@@ -246,7 +246,7 @@ describe("a log with a synchronous standby", () => {
     primary.stopServer("immediate");
     standby.configure({ synchronous_standby_names: "" });
     standby.promote();
-    await waitUntil(() => log.beta.claim(LONG).then(Boolean, () => false));
+    await waitUntil(() => log.beta.claimTerm(LONG).then(Boolean, () => false));
     expect(await textsOf(log.beta)).toHaveLength(50);
     expect(await log.beta.readLeader()).toMatchObject({ ...end, epoch: epoch + 1 });
     expect(await log.alpha.append(epoch, batchAfter(end, "late"))).toBe(false);

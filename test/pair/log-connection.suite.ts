@@ -26,7 +26,7 @@ const urlOfPorts = (...ports: readonly number[]): string =>
   `postgres://berth@${ports.map((port) => `127.0.0.1:${port}`).join(",")}/postgres`;
 
 const portOf = async (connection: LogConnection): Promise<unknown> =>
-  (await connection.run("SELECT inet_server_port() AS port"))[0]?.["port"];
+  (await connection.runStatement("SELECT inet_server_port() AS port"))[0]?.["port"];
 
 const problemOf = (work: Promise<unknown>): Promise<string> =>
   work.then(
@@ -38,7 +38,7 @@ const problemOf = (work: Promise<unknown>): Promise<string> =>
   );
 
 const processOf = async (connection: LogConnection): Promise<number> =>
-  Number((await connection.run("SELECT pg_backend_pid() AS pid"))[0]?.["pid"]);
+  Number((await connection.runStatement("SELECT pg_backend_pid() AS pid"))[0]?.["pid"]);
 
 /** Stops a process until the end of the test. */
 const suspend = (pid: number): void => {
@@ -50,7 +50,7 @@ describe("a session of the log", () => {
   test("has the settings of the log on the server, whatever its defaults are", async () => {
     const connection = connectTo(cluster.url);
     const read = async (name: string): Promise<unknown> =>
-      (await connection.run(`SELECT current_setting('${name}') AS value`))[0]?.["value"];
+      (await connection.runStatement(`SELECT current_setting('${name}') AS value`))[0]?.["value"];
     expect(await read("synchronous_commit")).toBe("on");
     expect(await read("default_transaction_isolation")).toBe("read committed");
     expect(await read("idle_in_transaction_session_timeout")).toBe("5s");
@@ -63,7 +63,7 @@ describe("a session of the log", () => {
 
   test("is refused if its settings do not reach the server", async () => {
     const proxy = startRewritingProxy("synchronous_commit\0on", "synchronous_commit\0no");
-    const problem = await problemOf(connectTo(urlOfPorts(proxy)).run("SELECT 1"));
+    const problem = await problemOf(connectTo(urlOfPorts(proxy)).runStatement("SELECT 1"));
     expect(problem).toContain("synchronous_commit = off, and needs on");
   });
 
@@ -73,7 +73,7 @@ describe("a session of the log", () => {
     const holder = connectTo(url.text);
     await holder.runScript("BEGIN; UPDATE public.t SET n = 1");
     const startedAt = performance.now();
-    await connectTo(url.text).run("UPDATE public.t SET n = 2");
+    await connectTo(url.text).runStatement("UPDATE public.t SET n = 2");
     expect(performance.now() - startedAt).toBeWithin(3_000, 20_000);
   });
 });
@@ -84,14 +84,14 @@ describe("a statement without an answer", () => {
   test("is given up after its deadline if its process on the server is stopped", async () => {
     const connection = connectTo(cluster.url, { deadlineMs });
     // Connecting may take longer on a busy machine.
-    await waitUntil(() => connection.run("SELECT 1").then(Boolean, () => false));
+    await waitUntil(() => connection.runStatement("SELECT 1").then(Boolean, () => false));
     const pid = await processOf(connection);
     suspend(pid);
     const startedAt = performance.now();
-    const problem = await problemOf(connection.run("SELECT 1"));
+    const problem = await problemOf(connection.runStatement("SELECT 1"));
     expect(problem).toBe("no answer within 400 ms");
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(deadlineMs - 1);
-    await waitUntil(() => connection.run("SELECT 1").then(Boolean, () => false));
+    await waitUntil(() => connection.runStatement("SELECT 1").then(Boolean, () => false));
     expect(await processOf(connection)).not.toBe(pid);
   });
 
@@ -100,7 +100,7 @@ describe("a statement without an answer", () => {
     suspend(cluster.processId);
     const before = countSockets();
     for (let attempt = 0; attempt < 10; attempt += 1) {
-      expect(await problemOf(connection.run("SELECT 1"))).toBe("no answer within 50 ms");
+      expect(await problemOf(connection.runStatement("SELECT 1"))).toBe("no answer within 50 ms");
     }
     await waitUntil(() => countSockets() <= before);
   });
@@ -108,11 +108,11 @@ describe("a statement without an answer", () => {
   test("does not harm a statement of a newer connection", async () => {
     const connection = connectTo(cluster.url);
     const pid = await processOf(connection);
-    const lost = problemOf(connection.run("SELECT pg_sleep(60)"));
-    const alsoLost = problemOf(connection.run("SELECT pg_sleep(60)"));
+    const lost = problemOf(connection.runStatement("SELECT pg_sleep(60)"));
+    const alsoLost = problemOf(connection.runStatement("SELECT pg_sleep(60)"));
     await runSql(cluster, `SELECT pg_terminate_backend(${pid})`);
     expect(await lost).not.toBe("no problem");
-    expect(await connection.run("SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    expect(await connection.runStatement("SELECT 1 AS one")).toEqual([{ one: 1 }]);
     expect(await alsoLost).not.toBe("no problem");
     const next = await processOf(connection);
     expect(await processOf(connection)).toBe(next);
@@ -135,7 +135,7 @@ describe("of several servers", () => {
   });
 
   test("each one is named if none can be used", async () => {
-    const problem = await problemOf(connectTo(urlOfPorts(1, 2)).run("SELECT 1"));
+    const problem = await problemOf(connectTo(urlOfPorts(1, 2)).runStatement("SELECT 1"));
     expect(problem).toContain("127.0.0.1:1: ");
     expect(problem).toContain("; 127.0.0.1:2: ");
   });
@@ -148,7 +148,7 @@ describe("of several servers", () => {
     const url = urlOfPorts(standby.port, primary.port);
     const connection = connectTo(url);
     expect(await portOf(connection)).toBe(primary.port);
-    expect(await problemOf(connectTo(urlOfPorts(standby.port)).run("SELECT 1"))).toContain(
+    expect(await problemOf(connectTo(urlOfPorts(standby.port)).runStatement("SELECT 1"))).toContain(
       "the server is a standby",
     );
     primary.stopServer("immediate");
@@ -181,7 +181,7 @@ describe("TLS", () => {
   const isEncrypted = async (options: string, host?: string): Promise<unknown> => {
     const connection = connectTo(urlWith(options, host));
     const statement = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
-    return (await connection.run(statement))[0]?.["ssl"];
+    return (await connection.runStatement(statement))[0]?.["ssl"];
   };
 
   const offer = async (certificates: typeof names): Promise<void> => {

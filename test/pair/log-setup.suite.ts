@@ -219,7 +219,7 @@ describe("the role of a log", () => {
     await runSql(cluster, "CREATE ROLE plain LOGIN");
     const { url } = await createDatabase(cluster, "OWNER plain");
     const log = await openPairLog(optionsFor(asRole(url.text, "plain")), FOLDER);
-    const epoch = (await log.claim(1_000))?.epoch ?? NaN;
+    const epoch = (await log.claimTerm(1_000))?.epoch ?? NaN;
     expect(await log.writeFile(epoch, "one", new Uint8Array(3))).toBe(1);
     expect(await log.readDatabase()).toMatchObject({ problems: ["not_replicated"] });
     await log.close();

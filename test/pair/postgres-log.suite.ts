@@ -28,7 +28,7 @@ testLogContract("PostgreSQL", makeLog);
 
 test("PostgreSQL does not renew the term of a leader whose lines it lost", async () => {
   const { id, alpha } = await makeLog({ seq: 7, sum: "base" });
-  const { epoch = NaN } = (await alpha.claim(10_000)) ?? {};
+  const { epoch = NaN } = (await alpha.claimTerm(10_000)) ?? {};
   const batch = { firstSeq: 8, lastSeq: 8, prev: "base", sum: "sum", texts: ["a\n"] };
   expect(await alpha.append(epoch, batch)).toBe(true);
   expect(await alpha.renew(epoch, 10_000)).toBe(true);

@@ -18,7 +18,7 @@ test("a queue runs one task at a time, in the order of arrival", async () => {
   const queue = new TaskQueue();
   const started: string[] = [];
   const tasks = ["a", "b", "c"].map((name) => makeTask(name, started));
-  const results = tasks.map(({ task }) => queue.run(task));
+  const results = tasks.map(({ task }) => queue.runTask(task));
   await settle();
   expect([started, queue.waitingCount]).toEqual([["a"], 2]);
   tasks[2]?.finish();
@@ -33,7 +33,7 @@ test("a queue runs one task at a time, in the order of arrival", async () => {
 test("a task does not start before the call of run has returned", async () => {
   const queue = new TaskQueue();
   const order: string[] = [];
-  const result = queue.run(() => order.push("task"));
+  const result = queue.runTask(() => order.push("task"));
   order.push("returned");
   await result;
   expect(order).toEqual(["returned", "task"]);
@@ -42,18 +42,18 @@ test("a task does not start before the call of run has returned", async () => {
 test("a task that fails or throws rejects its own result, and the next one runs", async () => {
   const queue = new TaskQueue();
   const results = [
-    queue.run(() => Promise.reject(new Error("failed"))),
-    queue.run(() => {
+    queue.runTask(() => Promise.reject(new Error("failed"))),
+    queue.runTask(() => {
       throw new Error("thrown");
     }),
-    queue.run(() => "next"),
+    queue.runTask(() => "next"),
   ];
   expect(await Promise.allSettled(results)).toEqual([
     { status: "rejected", reason: new Error("failed") },
     { status: "rejected", reason: new Error("thrown") },
     { status: "fulfilled", value: "next" },
   ]);
-  expect(await queue.run(() => "later")).toBe("later");
+  expect(await queue.runTask(() => "later")).toBe("later");
 });
 
 test("a waiting task that is aborted returns null at once, and never runs", async () => {
@@ -61,9 +61,9 @@ test("a waiting task that is aborted returns null at once, and never runs", asyn
   const started: string[] = [];
   const [first, second] = [makeTask("first", started), makeTask("second", started)];
   const aborter = new AbortController();
-  const running = queue.run(first.task);
-  const aborted = queue.runUnlessAborted(aborter.signal, second.task);
-  const third = queue.run(() => started.push("third"));
+  const running = queue.runTask(first.task);
+  const aborted = queue.runTaskUnlessAborted(aborter.signal, second.task);
+  const third = queue.runTask(() => started.push("third"));
   expect(queue.waitingCount).toBe(2);
   aborter.abort();
   expect(await aborted).toBeNull();
@@ -76,31 +76,31 @@ test("a waiting task that is aborted returns null at once, and never runs", asyn
 
 test("an aborted signal keeps a task from running, but not one that has started", async () => {
   const queue = new TaskQueue();
-  expect(await queue.runUnlessAborted(AbortSignal.abort(), () => "never")).toBeNull();
+  expect(await queue.runTaskUnlessAborted(AbortSignal.abort(), () => "never")).toBeNull();
   const started: string[] = [];
   const { task, finish } = makeTask("a", started);
   const aborter = new AbortController();
-  const result = queue.runUnlessAborted(aborter.signal, task);
+  const result = queue.runTaskUnlessAborted(aborter.signal, task);
   await settle();
   aborter.abort();
   finish();
   expect([await result, started]).toEqual(["a", ["a"]]);
-  expect(await queue.run(() => "next")).toBe("next");
+  expect(await queue.runTask(() => "next")).toBe("next");
 });
 
 test("with a pause, a result does not wait for it, but the next task does", async () => {
   const pauses: (() => void)[] = [];
   const queue = new TaskQueue(() => new Promise((resolve) => void pauses.push(resolve)));
   const started: string[] = [];
-  const first = queue.run(() => started.push("first"));
-  const second = queue.run(() => started.push("second"));
+  const first = queue.runTask(() => started.push("first"));
+  const second = queue.runTask(() => started.push("second"));
   await first;
   await settle();
   expect(started).toEqual(["first"]);
   pauses.shift()?.();
   await second;
   // Nothing is queued, but the pause after the second task has not ended.
-  const third = queue.run(() => started.push("third"));
+  const third = queue.runTask(() => started.push("third"));
   await settle();
   expect(started).toEqual(["first", "second"]);
   pauses.shift()?.();

@@ -57,7 +57,7 @@ export async function leadPair(
   host: string,
 ): Promise<Result<unknown, Fault | StorageFault>> {
   log.now += TERM;
-  const epoch = (await log.connect(host).claim(TERM))?.epoch ?? NaN;
+  const epoch = (await log.connect(host).claimTerm(TERM))?.epoch ?? NaN;
   const hardware = { hardware: HARDWARE, hardwareId: HARDWARE_ID };
   return store.lead(epoch, {
     type: "ChangeLeader",

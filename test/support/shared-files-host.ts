@@ -71,7 +71,7 @@ export class SharedFilesHost {
   /** Takes over: the term of the other host has ended. */
   async lead(): Promise<void> {
     this.#shared.until = 0;
-    const epoch = (await this.#log.claim(Infinity))?.epoch ?? NaN;
+    const epoch = (await this.#log.claimTerm(Infinity))?.epoch ?? NaN;
     const led = await this.#site.store.lead(epoch, {
       type: "ChangeLeader",
       log: this.#log.id,

@@ -107,7 +107,7 @@ export class SimulatedHostLog implements HostLog {
     return isAppended;
   }
 
-  async claim(termMs: number, endedTerm?: string): Promise<LogLeader | null> {
+  async claimTerm(termMs: number, endedTerm?: string): Promise<LogLeader | null> {
     const log = this.#log;
     const { epoch, successor, remainingMs, term, isOwn } = this.#viewLeader();
     const isOver = endedTerm === undefined ? isOwn || remainingMs === 0 : endedTerm === term;

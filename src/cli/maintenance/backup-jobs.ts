@@ -29,7 +29,7 @@ export function createBackupJobs(
   reportAuditFinding: (finding: AuditFinding | null) => void,
 ): BackupJobs {
   const run = (args: readonly string[], isAlways = false) =>
-    queue[isAlways ? "runAlways" : "run"](null, async (cancel) => {
+    queue[isAlways ? "runJobAlways" : "runJob"](null, async (cancel) => {
       const limit = computeTimeLimit(countBackupBytes(realDisk, dataFolder));
       const timeout = AbortSignal.timeout(limit);
       const signal = AbortSignal.any([cancel, timeout]);

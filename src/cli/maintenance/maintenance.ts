@@ -92,7 +92,7 @@ export function createMaintenanceJobs({
 
   return {
     doctor: (signal) =>
-      queue.run(signal, async (cancel) => {
+      queue.runJob(signal, async (cancel) => {
         const exit = await runChildCommand(
           ["doctor", ...siteFlags(), ...onEvent.map((text) => `--on-event=${text}`), "--json"],
           plainEnvironment,
@@ -110,7 +110,7 @@ export function createMaintenanceJobs({
         return ok(reply);
       }),
     verify: (signal) =>
-      queue.run(signal, async (cancel) => {
+      queue.runJob(signal, async (cancel) => {
         const args = ["verify", ...dataFlag, "--allow-damaged-audit", "--json"];
         const exit = await runChildCommand(args, plainEnvironment, cancel);
         if (!exit.ok) return exit;
@@ -127,7 +127,7 @@ export function createMaintenanceJobs({
         return ok({ intact, ...facts } as VerifyReply);
       }),
     backup: (signal) =>
-      queue.run(signal, async (cancel) => {
+      queue.runJob(signal, async (cancel) => {
         // Checked first: the copy must not use the disk space that the server needs.
         if (!downloads.hasSpaceForBackup()) return err({ code: "storage_full" });
         const download = await createDownload(
@@ -139,7 +139,7 @@ export function createMaintenanceJobs({
         return withFileName(download, `backup-${siteSlug(siteName())}`, "berth");
       }),
     supportBundle: (signal) =>
-      queue.run(signal, async (cancel) => {
+      queue.runJob(signal, async (cancel) => {
         const extraFlags = [...formatFlag("config", config), "--yes", "--json"];
         const argsFor = (path: string) => ["support-bundle", path, ...siteFlags(), ...extraFlags];
         // The bundle contains the settings, and some may come from environment variables.

@@ -51,7 +51,7 @@ export class SettingsEditor {
     edits: SettingEdits,
     caller: SettingsCaller,
   ): Promise<Result<SettingChangesReply, SettingsChangeFault>> {
-    return this.#queue.run(async () => {
+    return this.#queue.runTask(async () => {
       const checked = this.#checkAll(edits);
       if (!checked.ok) return checked;
       const changes = checked.value.filter(({ from, to }) => !isSameValue(from, to));

@@ -59,7 +59,7 @@ export class AccessControl {
 
   /** In a pair: both hosts have the same tokens, users and sessions, but not the logins. */
   readonly sharedFile: SharedFile = {
-    exclusively: (task) => this.#changes.run(task),
+    exclusively: (task) => this.#changes.runTask(task),
     read: async () => this.#encode(this.#credentials.list),
     replace: async (content) => {
       const list = parseAccessList(content);
@@ -100,7 +100,7 @@ export class AccessControl {
    */
   async persistExpiries(): Promise<void> {
     if (this.#credentials.endExpired(this.#now()) || this.#isUnsaved) void this.#save();
-    await this.#changes.run(() => {});
+    await this.#changes.runTask(() => {});
   }
 
   /** Saves the last uses when the server stops. */
@@ -111,12 +111,12 @@ export class AccessControl {
     // worth a try: the new file may fit.
     const isWritable = fault?.code !== "storage_failed" && folderChange === null;
     if (isChanged && isWritable) void this.#save();
-    await this.#changes.run(() => {});
+    await this.#changes.runTask(() => {});
   }
 
   /** Not in the audit log: no administrator decided this change. */
   #save(): Promise<void> {
-    return this.#changes.run(async () => {
+    return this.#changes.runTask(async () => {
       // The next change, or the stop of the server, writes what could not be saved.
       this.#isUnsaved = true;
       try {
@@ -185,7 +185,7 @@ export class AccessControl {
 
   /** Ends a session at once, even if that cannot be saved. */
   async revokeSession(id: string, peer: string): AccessResult<null> {
-    return this.#changes.run(async (): Promise<Awaited<AccessResult<null>>> => {
+    return this.#changes.runTask(async (): Promise<Awaited<AccessResult<null>>> => {
       const session = this.#credentials.pageSessions.findById(id);
       if (session === null) return err({ code: "unknown_session" });
       this.#credentials.endSession(session);
@@ -257,7 +257,7 @@ export class AccessControl {
     peer: string,
     edit: (list: AccessList) => Result<{ list: AccessList; value: T }, AccessFault>,
   ): AccessResult<T> {
-    return this.#changes.run(async (): Promise<Awaited<AccessResult<T>>> => {
+    return this.#changes.runTask(async (): Promise<Awaited<AccessResult<T>>> => {
       const { list } = this.#credentials;
       const edited = edit(list);
       if (!edited.ok) return edited;

@@ -40,7 +40,7 @@ export class CloudCredentials {
 
   /** In a pair: each host encrypts the same keys with its own sealing key. */
   readonly sharedFile: SharedFile = {
-    exclusively: (task) => this.#changes.run(task),
+    exclusively: (task) => this.#changes.runTask(task),
     read: async () => {
       const { apiKey, sharedKey } = await this.#sealed.read();
       const hasOne = apiKey !== null || sharedKey !== null;
@@ -58,7 +58,7 @@ export class CloudCredentials {
     keys: { readonly [K in Name]: string | null },
     peer: string,
   ): Promise<Result<Name[], Fault | StorageFault>> {
-    return this.#changes.run(() => this.#set(keys, peer));
+    return this.#changes.runTask(() => this.#set(keys, peer));
   }
 
   async #set(

@@ -188,7 +188,7 @@ export class Leadership {
     if (!this.#mayClaim(row)) return;
     const isStart = !this.#hasSeenLeader;
     const sentAt = bootMs();
-    const claimed = await shared.claim(termMs, row.term);
+    const claimed = await shared.claimTerm(termMs, row.term);
     this.#hasSeenLeader = true;
     if (claimed === null) return;
     this.#options.clock?.lead(isStart);

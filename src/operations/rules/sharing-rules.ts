@@ -74,7 +74,7 @@ export class SharingRules {
    * time; the signal cancels it.
    */
   check(text: string, clientAuth: ClientAuth, signal: AbortSignal | null): JobOutcome<RulesCheck> {
-    return this.#checks.run(signal, async (cancel) => {
+    return this.#checks.runJob(signal, async (cancel) => {
       const inspected = await this.#inspect(text, clientAuth, cancel);
       if (!inspected.ok) return inspected;
       const { findings } = inspected.value;
@@ -103,7 +103,7 @@ export class SharingRules {
     clientAuth: ClientAuth,
     peer: string,
   ): Promise<Result<AppliedRulesView, Fault | MaintenanceFault | InvalidRulesFault>> {
-    return this.#changes.run(async () => {
+    return this.#changes.runTask(async () => {
       const replaced = this.#findExpected(expected);
       if (!replaced.ok) return replaced;
       const inspected = await this.#inspect(text, clientAuth, null);

@@ -43,7 +43,7 @@ export class SettingChanges {
 
   /** In a pair: the host that leads has the same settings. */
   readonly sharedFile: SharedFile = {
-    exclusively: (task) => this.#queue.run(task),
+    exclusively: (task) => this.#queue.runTask(task),
     read: async () => encodeEditedSettings(this.#file.read()),
     replace: async (content) => {
       const values = this.#file.parse(content);
@@ -67,7 +67,7 @@ export class SettingChanges {
     changes: readonly SettingChange[],
     peer: string,
   ): Promise<Result<null, Fault | StorageFault>> {
-    return this.#queue.run(() => this.#save(values, changes, peer));
+    return this.#queue.runTask(() => this.#save(values, changes, peer));
   }
 
   async #save(

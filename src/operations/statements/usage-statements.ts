@@ -73,7 +73,7 @@ export class UsageStatements {
     const vendor = await this.#findVendor(vendorName);
     if (!vendor.ok) return vendor;
     // One after the other: each statement continues the one before.
-    return this.#queue.run(() => this.#makeNext(vendor.value, peer));
+    return this.#queue.runTask(() => this.#makeNext(vendor.value, peer));
   }
 
   /** A statement that is kept; null: the last one. */

@@ -42,7 +42,7 @@ export class Reports {
   }
 
   buildReport(wanted: WantedReport): Promise<Result<Report, ReportFault>> {
-    return this.#queue.run(async () => {
+    return this.#queue.runTask(async () => {
       const state = await this.#store.read(capturePresentState);
       if (!state.ok) return state;
       const { now, present } = state.value;
@@ -59,7 +59,7 @@ export class Reports {
 
   /** Null: the work would be too much; fewer numbers or a shorter period are needed. */
   computeWhatIf(request: WhatIfRequest): Promise<Result<WhatIf | null, ReportFault>> {
-    return this.#queue.run(async () => {
+    return this.#queue.runTask(async () => {
       const record = await readSiteRecord(this.#store, request.window.from);
       if (!record.ok) return record;
       const fault = checkPool(record.value, request);

@@ -21,11 +21,11 @@ export class PasswordHasher {
   #dummyHash: Promise<string> | null = null;
 
   hash(password: string): Promise<string> {
-    return this.#queue.run(() => Bun.password.hash(password.normalize("NFC"), COST));
+    return this.#queue.runTask(() => Bun.password.hash(password.normalize("NFC"), COST));
   }
 
   verify(password: string, hash: string | null): Promise<boolean> {
-    return this.#queue.run(async () => {
+    return this.#queue.runTask(async () => {
       this.#dummyHash ??= Bun.password.hash(crypto.randomUUID(), COST);
       const expected = hash ?? (await this.#dummyHash);
       const isMatch = await Bun.password.verify(password.normalize("NFC"), expected);

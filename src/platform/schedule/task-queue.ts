@@ -16,13 +16,16 @@ export class TaskQueue {
   }
 
   /** Runs the task after all tasks before it; settles as the task does. */
-  async run<T>(task: () => T | Promise<T>): Promise<T> {
+  async runTask<T>(task: () => T | Promise<T>): Promise<T> {
     await this.#waitForTurn(null);
     return this.#runNow(task);
   }
 
   /** The same, but null if the signal aborts before the task starts; then it never runs. */
-  async runUnlessAborted<T>(signal: AbortSignal, task: () => T | Promise<T>): Promise<T | null> {
+  async runTaskUnlessAborted<T>(
+    signal: AbortSignal,
+    task: () => T | Promise<T>,
+  ): Promise<T | null> {
     if (signal.aborted || !(await this.#waitForTurn(signal))) return null;
     return this.#runNow(task);
   }

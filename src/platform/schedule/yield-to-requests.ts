@@ -7,7 +7,7 @@ const queue = new TaskQueue(setImmediate);
  * Runs a piece of work that takes a few milliseconds, after all pieces queued before it. Requests
  * are served between two pieces, so no request waits for more than one.
  */
-export const runBetweenRequests = <T>(work: () => T): Promise<T> => queue.run(work);
+export const runBetweenRequests = <T>(work: () => T): Promise<T> => queue.runTask(work);
 
 /** So long a request may wait for a step of other work, besides the last part of the step. */
 const STEP_MS = 5;

@@ -104,7 +104,7 @@ export class CheckpointRunner {
    * Makes a checkpoint of all segments before the open one, whose number `rotate` returns. Never
    * rejects. A call during a running checkpoint gets that one.
    */
-  run(rotate: () => Promise<number>): Promise<void> {
+  runCheckpoint(rotate: () => Promise<number>): Promise<void> {
     this.#currentRun ??= this.#run(rotate).finally(() => {
       this.#currentRun = null;
     });

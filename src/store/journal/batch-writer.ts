@@ -25,7 +25,7 @@ export interface BatchWriter {
   /** Resolves when all of the segment is on disk; called before it is closed for another one. */
   readonly finishSegment: (file: OpenFile) => Promise<void>;
   /** Resolves when nothing is under way in the file any more, so that it can be closed. */
-  readonly settle: () => Promise<void>;
+  readonly finishSyncs: () => Promise<void>;
 }
 
 /** Writes to the open segment and syncs it. */
@@ -65,5 +65,5 @@ export class FileBatchWriter implements BatchWriter {
   finishSegment = (): Promise<void> => Promise.resolve();
 
   /** A batch was written when its sync returned. */
-  settle = (): Promise<void> => Promise.resolve();
+  finishSyncs = (): Promise<void> => Promise.resolve();
 }

@@ -81,7 +81,7 @@ export class GroupCommit {
   }
 
   /** Resolves when nothing is under way any more, however long that takes. Never rejects. */
-  async settle(): Promise<void> {
+  async finishBatches(): Promise<void> {
     await waitForOutcome(this.whenDurable()).catch(() => {});
   }
 

@@ -40,11 +40,11 @@ export class LogBatchWriter implements BatchWriter {
   }
 
   async finishSegment(): Promise<void> {
-    await this.settle();
+    await this.finishSyncs();
     if (this.#syncFailure !== null) throw this.#syncFailure;
   }
 
-  async settle(): Promise<void> {
+  async finishSyncs(): Promise<void> {
     while (this.#syncing !== null) await this.#syncing;
   }
 

@@ -138,7 +138,7 @@ export interface HostLog extends SharedLog {
    * log still has that one, this process leads, whatever the clock of the log says. Without it, the
    * clock of the log decides.
    */
-  readonly claim: (termMs: number, endedTerm?: string) => Promise<LogLeader | null>;
+  readonly claimTerm: (termMs: number, endedTerm?: string) => Promise<LogLeader | null>;
   /** Extends the term of this host; false: another one leads, or the log lost lines of this one. */
   readonly renew: (epoch: number, termMs: number) => Promise<boolean>;
   /** Ends the term of this host; for a while only `successor` may lead next. */

@@ -58,7 +58,7 @@ export class SealedFile {
 
   /** Never rejects. Waits for pending changes: values that are not durable yet are not returned. */
   read(): Promise<UnsealedCredentials> {
-    return this.#queue.run(() => {
+    return this.#queue.runTask(() => {
       try {
         return this.#unseal();
       } catch (error) {
@@ -72,7 +72,7 @@ export class SealedFile {
    * left out stays as it is; null removes it. After a rejection the old or the new pair is stored.
    */
   change(update: Partial<Credentials>): Promise<(keyof Credentials)[]> {
-    return this.#queue.run(() => this.#change(update));
+    return this.#queue.runTask(() => this.#change(update));
   }
 
   async #change(update: Partial<Credentials>): Promise<(keyof Credentials)[]> {

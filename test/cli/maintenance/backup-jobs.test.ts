@@ -11,7 +11,7 @@ test("a backup waits its turn however many jobs of the API wait, and a list does
   const jobs = createBackupJobs(tempFolder(), {}, queue, () => {});
   const blocked = Promise.withResolvers<void>();
   const waiting = Array.from({ length: 9 }, () =>
-    queue.run(null, async () => {
+    queue.runJob(null, async () => {
       await blocked.promise;
       return ok(null);
     }),

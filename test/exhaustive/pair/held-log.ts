@@ -100,8 +100,8 @@ export class HeldStatements {
         this.#send("readLines", `${after},${limit}`, () => log.readLines(after, limit)),
       append: (epoch, batch) =>
         this.#send("append", `${epoch},${batch.prev},${batch.sum}`, () => log.append(epoch, batch)),
-      claim: (termMs, endedTerm) =>
-        this.#send("claim", endedTerm ?? "", () => log.claim(termMs, endedTerm)),
+      claimTerm: (termMs, endedTerm) =>
+        this.#send("claim", endedTerm ?? "", () => log.claimTerm(termMs, endedTerm)),
       renew: (epoch, termMs) => this.#send("renew", `${epoch}`, () => log.renew(epoch, termMs)),
       release: (epoch, successor, successorMs) =>
         this.#send("release", `${epoch}`, () => log.release(epoch, successor, successorMs)),

@@ -545,14 +545,14 @@ export const STORE_BUGS: readonly StoreBug[] = [
   {
     name: "a host of a pair closes a segment before it is synced",
     in: "LogBatchWriter.finishSegment",
-    find: "await this.settle();",
+    find: "await this.finishSyncs();",
     replace: "",
     caughtBy: ["simulation"],
   },
   {
     name: "a host of a pair closes a file during its sync",
     in: "RecoverableJournal.close",
-    find: "await this.#writer.settle();",
+    find: "await this.#writer.finishSyncs();",
     replace: "",
     caughtBy: ["simulation"],
   },
@@ -573,7 +573,7 @@ export const STORE_BUGS: readonly StoreBug[] = [
   {
     name: "a host that stops leading takes its own batch for one of the log",
     in: "RecoverableJournal.#finishLeading",
-    find: "await this.#commit.settle();",
+    find: "await this.#commit.finishBatches();",
     replace: "",
     caughtBy: ["simulation"],
   },

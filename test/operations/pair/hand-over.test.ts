@@ -31,7 +31,7 @@ describe("a hand-over", () => {
     expect(answers(hosts)).toEqual({ alpha: false, beta: false });
     expect(isDone).toBe(false);
     // A term alone is not enough: beta has written nothing yet.
-    await hosts.log.connect("beta").claim(10_000);
+    await hosts.log.connect("beta").claimTerm(10_000);
     await Bun.sleep(120);
     expect(isDone).toBe(false);
     await hosts.beta.leadership.step();

@@ -206,11 +206,11 @@ describe("a failed step of the leadership", () => {
     let failures = 2;
     const failing = leadershipOf(log, alpha, "alpha", {
       log: Object.assign(shared, {
-        claim: async (termMs: number) => {
+        claimTerm: async (termMs: number) => {
           failures -= 1;
           if (failures === 1) throw new LogUnavailable("no route to the database");
           if (failures === 0) throw new TypeError("a bug");
-          return log.connect("alpha").claim(termMs);
+          return log.connect("alpha").claimTerm(termMs);
         },
       }),
     });

@@ -13,7 +13,7 @@ const LINES = 10;
 async function makeLog(members: readonly string[] = ["alpha", "beta"]) {
   const shared = new SimulatedLog({ seq: 0, sum: "" });
   const log = shared.connect("alpha");
-  const { epoch = NaN } = (await log.claim(1)) ?? {};
+  const { epoch = NaN } = (await log.claimTerm(1)) ?? {};
   for (let seq = 1; seq <= LINES; seq += 1) await appendLine(log, epoch, seq);
   const pair = { hosts: new Map(members.map((name) => [name, {}])) };
   const state = { pair: members.length === 0 ? null : pair } as unknown as State;

@@ -76,7 +76,7 @@ describe("the status of a pair", () => {
     ["something else is wrong", new Error("line 7 of the log is damaged"), false],
   ])("says that %s", async (_title, error, isLogAway) => {
     const { log, alpha } = await openPair();
-    const broken = Object.assign(log.connect("alpha"), { claim: () => Promise.reject(error) });
+    const broken = Object.assign(log.connect("alpha"), { claimTerm: () => Promise.reject(error) });
     const leadership = leadershipOf(log, alpha, "alpha", { log: broken });
     await leadership.step();
     expect(readPairStatus(alpha.store, { host: "alpha", leadership })).toMatchObject({

@@ -194,7 +194,7 @@ export class PairSystem {
   async #query(statement: string) {
     const connection = connectTo(this.databases.url);
     try {
-      return await connection.run(statement);
+      return await connection.runStatement(statement);
     } finally {
       connection.close();
     }

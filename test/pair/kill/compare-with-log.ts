@@ -68,7 +68,7 @@ function readSegments(folder: string): Segment[] {
 async function readRows(url: string, first: number): Promise<ReadonlyMap<number, string>> {
   const connection = connectTo(url);
   try {
-    const rows = await connection.run(
+    const rows = await connection.runStatement(
       `SELECT seq, line FROM berth.journal WHERE seq >= ${first} ORDER BY seq`,
     );
     return new Map(rows.map(({ seq, line }) => [Number(seq), String(line)]));

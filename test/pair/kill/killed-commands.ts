@@ -155,7 +155,7 @@ export async function killLeavingCommand(
 async function hasEnded({ databaseUrl }: CopiedPair): Promise<boolean> {
   const connection = connectTo(databaseUrl);
   try {
-    const rows = await connection.run(
+    const rows = await connection.runStatement(
       `SELECT 1 FROM berth.journal WHERE line LIKE '%"type":"PairLeft"%'`,
     );
     return rows.length > 0;

@@ -163,7 +163,7 @@ describe("a leader that stops leading", () => {
     const { log, alpha } = await openLeadingPair();
     await alpha.store.follow();
     log.now += 100_000;
-    const epoch = (await log.connect("alpha").claim(1_000))?.epoch ?? NaN;
+    const epoch = (await log.connect("alpha").claimTerm(1_000))?.epoch ?? NaN;
     const led = await alpha.store.lead(epoch, register("ada", { product: "unknown" }));
     expect(led.ok).toBe(false);
     expect(alpha.store.status().fault).toEqual(STANDBY);
@@ -173,7 +173,7 @@ describe("a leader that stops leading", () => {
   test("does not begin again if the other host claimed the leadership meanwhile", async () => {
     const { log, alpha, beta } = await openLeadingPair();
     log.now += 100_000;
-    const epoch = (await log.connect("alpha").claim(0))?.epoch ?? NaN;
+    const epoch = (await log.connect("alpha").claimTerm(0))?.epoch ?? NaN;
     unwrap(await leadPair(log, beta, "beta"));
     expect(await codeOf(beta.store, "ada")).toBe("granted");
     const led = await alpha.store.lead(epoch, register("bob"));

@@ -27,7 +27,7 @@ const batchAfter = ({ seq, sum }: LogEnd, ...texts: readonly string[]): LineBatc
 const endOf = ({ lastSeq: seq, sum }: LineBatch): LogEnd => ({ seq, sum });
 
 const epochOf = async (log: HostLog, termMs = LONG): Promise<number> =>
-  (await log.claim(termMs))?.epoch ?? NaN;
+  (await log.claimTerm(termMs))?.epoch ?? NaN;
 
 const REPORT: HostReport = {
   host: "alpha",
@@ -90,8 +90,8 @@ export function testLogContract(name: string, makeLog: MakeLog): void {
   describe(`${name}: leading`, () => {
     test("lets no other host lead while the term of the leader lasts", async () => {
       const { alpha, beta } = await makeLog(BASE);
-      expect(await alpha.claim(LONG)).toMatchObject({ ...BASE, epoch: 1, holder: "alpha" });
-      expect(await beta.claim(LONG)).toBeNull();
+      expect(await alpha.claimTerm(LONG)).toMatchObject({ ...BASE, epoch: 1, holder: "alpha" });
+      expect(await beta.claimTerm(LONG)).toBeNull();
       expect((await beta.readLeader()).remainingMs).toBeGreaterThan(LONG / 2);
     });
 
@@ -103,11 +103,14 @@ export function testLogContract(name: string, makeLog: MakeLog): void {
     test("lets a restarted process lead only after the term of the one before it", async () => {
       const { alpha, restartedAlpha } = await makeLog(BASE);
       const epoch = await epochOf(alpha);
-      expect(await restartedAlpha.claim(LONG)).toBeNull();
+      expect(await restartedAlpha.claimTerm(LONG)).toBeNull();
       expect(await restartedAlpha.readLeader()).toMatchObject({ epoch, holder: "alpha" });
       await alpha.renew(epoch, 0);
-      expect(await restartedAlpha.claim(LONG)).toMatchObject({ epoch: epoch + 1, holder: "alpha" });
-      expect(await alpha.claim(LONG)).toBeNull();
+      expect(await restartedAlpha.claimTerm(LONG)).toMatchObject({
+        epoch: epoch + 1,
+        holder: "alpha",
+      });
+      expect(await alpha.claimTerm(LONG)).toBeNull();
       expect(await alpha.append(epoch, batchAfter(BASE, "a"))).toBe(false);
     });
 
@@ -116,32 +119,32 @@ export function testLogContract(name: string, makeLog: MakeLog): void {
       const epoch = await epochOf(alpha);
       const { term } = await beta.readLeader();
       await alpha.renew(epoch, LONG);
-      expect(await beta.claim(LONG, term)).toBeNull();
+      expect(await beta.claimTerm(LONG, term)).toBeNull();
       expect(await alpha.readLeader()).toMatchObject({ isOwn: true });
       const renewed = await beta.readLeader();
       expect(renewed.isOwn).toBe(false);
       expect(renewed.termMs).toBe(LONG);
       expect(renewed.term).not.toBe(term);
-      expect(await beta.claim(LONG, renewed.term)).toMatchObject({
+      expect(await beta.claimTerm(LONG, renewed.term)).toMatchObject({
         epoch: epoch + 1,
         holder: "beta",
       });
       // However late a claim arrives, and whatever the clock of the log says then.
       await beta.renew(epoch + 1, 0);
-      expect(await alpha.claim(LONG, renewed.term)).toBeNull();
+      expect(await alpha.claimTerm(LONG, renewed.term)).toBeNull();
     });
 
     test("lets a restarted process lead at once after its predecessor released", async () => {
       const { alpha, restartedAlpha } = await makeLog(BASE);
       await alpha.release(await epochOf(alpha), null, 0);
-      expect(await restartedAlpha.claim(LONG)).toMatchObject({ epoch: 2, holder: "alpha" });
+      expect(await restartedAlpha.claimTerm(LONG)).toMatchObject({ epoch: 2, holder: "alpha" });
     });
 
     test("renews the term of the leader only", async () => {
       const { alpha, beta } = await makeLog(BASE);
       const epoch = await epochOf(alpha, 0);
       expect(await alpha.renew(epoch, LONG)).toBe(true);
-      expect(await beta.claim(LONG)).toBeNull();
+      expect(await beta.claimTerm(LONG)).toBeNull();
       expect(await beta.renew(epoch, LONG)).toBe(false);
       expect(await alpha.renew(epoch + 1, LONG)).toBe(false);
     });
@@ -151,8 +154,8 @@ export function testLogContract(name: string, makeLog: MakeLog): void {
       const epoch = await epochOf(alpha);
       await alpha.release(epoch, "beta", LONG);
       expect(await alpha.append(epoch, batchAfter(BASE, "a"))).toBe(false);
-      expect(await alpha.claim(LONG)).toBeNull();
-      expect(await beta.claim(LONG)).toMatchObject({
+      expect(await alpha.claimTerm(LONG)).toBeNull();
+      expect(await beta.claimTerm(LONG)).toMatchObject({
         epoch: epoch + 1,
         holder: "beta",
         successor: null,
@@ -163,12 +166,12 @@ export function testLogContract(name: string, makeLog: MakeLog): void {
       const { alpha } = await makeLog(BASE);
       const epoch = await epochOf(alpha);
       await alpha.release(epoch, "beta", 0);
-      expect(await alpha.claim(LONG)).toMatchObject({ epoch: epoch + 1, holder: "alpha" });
+      expect(await alpha.claimTerm(LONG)).toMatchObject({ epoch: epoch + 1, holder: "alpha" });
     });
 
     test("has one leader if both hosts claim at the same time", async () => {
       const { alpha, beta } = await makeLog(BASE);
-      const claims = await Promise.all([alpha.claim(LONG), beta.claim(LONG)]);
+      const claims = await Promise.all([alpha.claimTerm(LONG), beta.claimTerm(LONG)]);
       expect(claims.filter((claim) => claim !== null)).toHaveLength(1);
     });
   });

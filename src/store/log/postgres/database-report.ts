@@ -17,7 +17,7 @@ const READ_DATABASE = `
 const ANY_STANDBY = /(?:^|[\s,(])"?\*"?(?:$|[\s,)])/;
 
 export async function readDatabaseReport(connection: LogConnection): Promise<DatabaseReport> {
-  const [row = {}] = await connection.run(READ_DATABASE);
+  const [row = {}] = await connection.runStatement(READ_DATABASE);
   const { replication, problems } = judgeReplication(
     String(row["standby_names"]),
     row["has_standby"] === true,

@@ -19,11 +19,11 @@ const READ = `
 const REMOVE = `DELETE FROM berth.host WHERE name = $1`;
 
 export async function reportHost(
-  connection: Pick<LogConnection, "run">,
+  connection: Pick<LogConnection, "runStatement">,
   { host, hardwareId, url, version, head, covered, systemTime }: HostReport,
 ): Promise<void> {
   const calledAt = performance.now();
-  await connection.run(REPORT, () => {
+  await connection.runStatement(REPORT, () => {
     // It is compared with the clock of the database: connecting may have taken seconds.
     const clock = Math.round(systemTime + performance.now() - calledAt);
     return [host, hardwareId, url, version, head.seq, head.sum, covered, clock];
@@ -31,7 +31,7 @@ export async function reportHost(
 }
 
 export async function readHosts(connection: LogConnection): Promise<readonly HostRow[]> {
-  const rows = await connection.run(READ);
+  const rows = await connection.runStatement(READ);
   return rows.map((row) => ({
     host: String(row["name"]),
     hardwareId: String(row["hardware_id"]),
@@ -46,5 +46,5 @@ export async function readHosts(connection: LogConnection): Promise<readonly Hos
 }
 
 export async function removeHost(connection: LogConnection, host: string): Promise<void> {
-  await connection.run(REMOVE, [host]);
+  await connection.runStatement(REMOVE, [host]);
 }

@@ -45,7 +45,7 @@ export class LogConnection {
   }
 
   /** Runs one statement, in a transaction of its own. Rejects with `LogUnavailable`. */
-  run(statement: string, parameters: Parameters = []): Promise<readonly Row[]> {
+  runStatement(statement: string, parameters: Parameters = []): Promise<readonly Row[]> {
     return this.#run((sql) => {
       const values = typeof parameters === "function" ? parameters() : parameters;
       return sql.unsafe(statement, [...values] as never, { prepare: true });

@@ -17,12 +17,12 @@ const WRITE = `
 export async function readFileVersions(
   connection: LogConnection,
 ): Promise<ReadonlyMap<string, number>> {
-  const rows = await connection.run(READ_VERSIONS);
+  const rows = await connection.runStatement(READ_VERSIONS);
   return new Map(rows.map(({ name, version }) => [String(name), Number(version)]));
 }
 
 export async function readFile(connection: LogConnection, name: string): Promise<LogFile | null> {
-  const [row] = await connection.run(READ, [name]);
+  const [row] = await connection.runStatement(READ, [name]);
   if (!(row?.["content"] instanceof Uint8Array)) return null;
   return { version: Number(row["version"]), content: new Uint8Array(row["content"]) };
 }
@@ -33,6 +33,6 @@ export async function writeFile(
   name: string,
   content: Uint8Array,
 ): Promise<number | null> {
-  const [row] = await connection.run(WRITE, [epoch, holder, name, content]);
+  const [row] = await connection.runStatement(WRITE, [epoch, holder, name, content]);
   return row === undefined ? null : Number(row["version"]);
 }

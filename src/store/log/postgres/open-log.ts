@@ -82,7 +82,7 @@ const isPermissionDenied = (error: unknown): boolean =>
 
 /** Each session of the log sets it, but a server with this default was not made to keep changes. */
 async function refuseDefaults(connection: LogConnection): Promise<void> {
-  const [{ value } = {}] = await connection.run(
+  const [{ value } = {}] = await connection.runStatement(
     "SELECT current_setting('synchronous_commit') AS value",
   );
   if (value !== "off") return;
@@ -104,13 +104,13 @@ interface KnownFolder extends Pick<LogFolder, "pair"> {
 
 /** Returns the id of the log; null: there is none, and it can be created. */
 async function findLog(connection: LogConnection, folder: KnownFolder): Promise<string | null> {
-  const [server = {}] = await connection.run(READ_SERVER);
+  const [server = {}] = await connection.runStatement(READ_SERVER);
   refuseServer(server);
   if (server["has_log"] !== true) {
     refuseCreation(server, folder);
     return null;
   }
-  const [{ format, id, appliance } = {}] = await connection.run(READ_LOG);
+  const [{ format, id, appliance } = {}] = await connection.runStatement(READ_LOG);
   if (Number(format) > LOG_FORMAT) {
     throw new FolderRefused(
       `a newer version of berth made the log (format ${String(format)})`,
@@ -129,7 +129,7 @@ async function findLog(connection: LogConnection, folder: KnownFolder): Promise<
       "use the database of that log; berth help guide pair says how to continue without it",
     );
   }
-  const [{ can_write: canWrite } = {}] = await connection.run(READ_PRIVILEGES);
+  const [{ can_write: canWrite } = {}] = await connection.runStatement(READ_PRIVILEGES);
   if (canWrite !== true) throw readOnly(readNames(server));
   return String(id);
 }

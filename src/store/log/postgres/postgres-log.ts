@@ -118,14 +118,22 @@ export class PostgresLog implements HostLog {
     const { host } = this.#options;
     // A line contains no line feed but its last character, which the table does not have.
     const lines = texts.join("").slice(0, -1);
-    const rows = await this.#writer.run(APPEND, [lastSeq, sum, epoch, host, firstSeq, prev, lines]);
+    const rows = await this.#writer.runStatement(APPEND, [
+      lastSeq,
+      sum,
+      epoch,
+      host,
+      firstSeq,
+      prev,
+      lines,
+    ]);
     if (rows.length !== texts.length) return false;
     this.#lastAppended = lastSeq;
     return true;
   }
 
   async readLines(after: number, limit: number): Promise<readonly LogLine[]> {
-    const rows = await this.#reader.run(READ_LINES, [after, limit]);
+    const rows = await this.#reader.runStatement(READ_LINES, [after, limit]);
     return rows.map(({ seq, epoch, line }) => ({
       seq: Number(seq),
       epoch: Number(epoch),
@@ -134,28 +142,28 @@ export class PostgresLog implements HostLog {
   }
 
   async readLeader(): Promise<LogLeader> {
-    const [row] = await this.#reader.run(READ_LEADER);
+    const [row] = await this.#reader.runStatement(READ_LEADER);
     const leader = this.#toLeader(row);
     this.#isLedByOther = leader.remainingMs > 0 && !leader.isOwn;
     return leader;
   }
 
-  async claim(termMs: number, endedTerm?: string): Promise<LogLeader | null> {
+  async claimTerm(termMs: number, endedTerm?: string): Promise<LogLeader | null> {
     const { host, clientUrl } = this.#options;
     const parameters = [host, clientUrl, termMs, this.#instance, endedTerm ?? null];
-    const [row] = await this.#reader.run(CLAIM, parameters);
+    const [row] = await this.#reader.runStatement(CLAIM, parameters);
     return row === undefined ? null : this.#toLeader(row);
   }
 
   async renew(epoch: number, termMs: number): Promise<boolean> {
     const { host } = this.#options;
-    const rows = await this.#reader.run(RENEW, [epoch, host, termMs, this.#lastAppended]);
+    const rows = await this.#reader.runStatement(RENEW, [epoch, host, termMs, this.#lastAppended]);
     return rows.length > 0;
   }
 
   async release(epoch: number, successor: string | null, successorMs: number): Promise<void> {
     const { host } = this.#options;
-    await this.#reader.run(RELEASE, [epoch, host, successor, successorMs]);
+    await this.#reader.runStatement(RELEASE, [epoch, host, successor, successorMs]);
   }
 
   acceptEarlierServer(): void {
@@ -175,7 +183,7 @@ export class PostgresLog implements HostLog {
   }
 
   async trim(upTo: number, minAgeMs: number, limit: number): Promise<number> {
-    const [row] = await this.#background.run(TRIM, [upTo, minAgeMs, limit]);
+    const [row] = await this.#background.runStatement(TRIM, [upTo, minAgeMs, limit]);
     return Number(row?.["count"]);
   }
 

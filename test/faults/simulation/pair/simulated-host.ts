@@ -122,7 +122,7 @@ export class SimulatedHost {
     const { log } = this.#environment;
     const instance = `${this.name} ${this.#startCount}`;
     this.#work(async (store) => {
-      const row = await log.connect(this.name, instance).claim(TERM);
+      const row = await log.connect(this.name, instance).claimTerm(TERM);
       if (row === null) return;
       const { name: host } = this;
       const hardware = { hardware: HARDWARE, hardwareId: HARDWARE_ID };

@@ -14,13 +14,13 @@ const REPORT = {
 test("a report of a host has its clock of when it is sent, and not of before connecting", async () => {
   let sent: readonly unknown[] = [];
   let waitedMs = 0;
-  const run: LogConnection["run"] = async (_statement, parameters) => {
+  const runStatement: LogConnection["runStatement"] = async (_statement, parameters) => {
     const before = performance.now();
     await Bun.sleep(20);
     waitedMs = performance.now() - before;
     sent = typeof parameters === "function" ? parameters() : (parameters ?? []);
     return [];
   };
-  await reportHost({ run }, { ...REPORT, systemTime: 1_000_000 });
+  await reportHost({ runStatement }, { ...REPORT, systemTime: 1_000_000 });
   expect(Number(sent.at(-1))).toBeGreaterThanOrEqual(Math.floor(1_000_000 + waitedMs));
 });
