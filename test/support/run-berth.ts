@@ -8,6 +8,7 @@ import { run } from "../../src/cli/frame/cli.ts";
 import type { Terminal } from "../../src/cli/frame/process-terminal.ts";
 import { withTerminal } from "../../src/cli/frame/terminal.ts";
 import { buildBinary, startChildrenWithExecutable } from "./binary.ts";
+import type { AtEnd } from "./temp-folder.ts";
 
 startChildrenWithExecutable();
 
@@ -203,16 +204,17 @@ export interface RunningServer {
   post(operation: string, fields: object): Promise<Response>;
 }
 
-/** Starts a server and waits until it is `ready`; it is killed after the test. */
+/** Starts a server and waits until it is `ready`; it is killed after the test, or as `atEnd` says. */
 export async function startServer(
   args: readonly string[],
   options: CommandOptions = {},
+  atEnd: AtEnd = onTestFinished,
 ): Promise<RunningServer> {
   // A demo that is killed leaves its temporary folder behind, so it is created in this one.
   const scratch = mkdtempSync(join(tmpdir(), "berth-scratch-"));
   const env = { TMPDIR: scratch, ...options.env };
   const child = spawn([...args, "--listen", "127.0.0.1:0"], { ...options, env });
-  onTestFinished(async () => {
+  atEnd(async () => {
     child.kill("SIGKILL");
     await child.exited;
     rmSync(scratch, { recursive: true, force: true });

@@ -1,6 +1,6 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chownSync, chmodSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { RegistrationReply } from "../../../src/http/routes/slots/registrations.ts";
 import type { StatusReply } from "../../../src/http/routes/health/status-schema.ts";
 import {
@@ -10,15 +10,39 @@ import {
   startServer,
   type RunningServer,
 } from "../../support/run-berth.ts";
-import { contentsOf, modeOf, tempFolder } from "../../support/temp-folder.ts";
+import {
+  contentsOf,
+  copyFolder,
+  modeOf,
+  tempFolder,
+  type AtEnd,
+} from "../../support/temp-folder.ts";
 
-/** Starts a demo in which ada and bob are registered. */
-async function startDemo(data: string): Promise<RunningServer> {
-  const demo = await startServer(["demo", "--data", data]);
+const cleanups: (() => void | Promise<void>)[] = [];
+const atEnd: AtEnd = (cleanup) => void cleanups.unshift(cleanup);
+
+let running: { readonly data: string; readonly demo: RunningServer };
+/** The folder of a demo that was stopped while ada and bob were registered. */
+let stoppedFolder: string;
+
+beforeAll(async () => {
+  stoppedFolder = join(tempFolder(atEnd), "data");
+  const stopped = await startServer(["demo", "--data", stoppedFolder], {}, atEnd);
+  await registerBoth(stopped);
+  expect((await stopped.stop()).code).toBe(0);
+  const data = join(tempFolder(atEnd), "data");
+  running = { data, demo: await startServer(["demo", "--data", data], {}, atEnd) };
+});
+
+afterAll(async () => {
+  expect((await running.demo.stop()).code).toBe(0);
+  for (const cleanup of cleanups) await cleanup();
+});
+
+async function registerBoth(demo: RunningServer): Promise<void> {
   for (const user of ["ada", "bob"]) {
     expect((await demo.post("register", { user, os_hostname: "ws-1" })).status).toBe(200);
   }
-  return demo;
 }
 
 const newFolder = (): string => join(tempFolder(), "data");
@@ -26,24 +50,25 @@ const newFolder = (): string => join(tempFolder(), "data");
 describe.each(["a running server", "a stopped folder"])("commands on %s", (which) => {
   const isRunning = which === "a running server";
 
-  async function makeFolder(): Promise<{ data: string; demo: RunningServer }> {
-    const data = newFolder();
-    const demo = await startDemo(data);
-    if (!isRunning) expect((await demo.stop()).code).toBe(0);
-    return { data, demo };
+  /** With ada and bob registered. */
+  async function makeFolder(): Promise<string> {
+    if (!isRunning) return copyFolder(stoppedFolder);
+    await registerBoth(running.demo);
+    return running.data;
   }
 
   test("status and slots show licenses, registered users and the serving process", async () => {
-    const { data, demo } = await makeFolder();
+    const data = await makeFolder();
     const status = await runJsonOrThrow<StatusReply>(["status", "--data", data]);
     expect(status).toMatchObject({
       kind: "demo",
       storage: { fault: null, recovery_notes: [] },
       licenses: [{ product: "DEMO", floating_slots_in_use: 2, floating_users: 5 }],
     });
-    expect(status.pid === demo.pid).toBe(isRunning);
+    const { pid } = running.demo;
+    expect(status.pid === pid).toBe(isRunning);
     const text = await runOrThrow(["status"], { env: { BERTH_DATA: data } });
-    expect(text).toContain(isRunning ? `served by process ${demo.pid}` : "no server is running");
+    expect(text).toContain(isRunning ? `served by process ${pid}` : "no server is running");
     expect(text).toMatch(/^DEMO .* 2\/5 .*ok$/m);
     const slots = await runJsonOrThrow<RegistrationReply[]>(["slots", "--data", data]);
     expect(slots.map(({ user, os_hostname }) => [user, os_hostname])).toEqual([
@@ -63,7 +88,7 @@ describe.each(["a running server", "a stopped folder"])("commands on %s", (which
   });
 
   test("release releases the slot of one user and of no other", async () => {
-    const { data, demo } = await makeFolder();
+    const data = await makeFolder();
     const words = ["release", "--data", data, "--product", "DEMO", "--user"];
     expect(await runOrThrow([...words, "ada"])).toBe("the slot of ada is released\n");
     const slots = await runJsonOrThrow<RegistrationReply[]>(["slots", "--data", data]);
@@ -74,11 +99,10 @@ describe.each(["a running server", "a stopped folder"])("commands on %s", (which
     const last = await runJsonOrThrow<object>(["release", "--data", data, "--user", "bob"]);
     expect(last).toEqual({ released: 1 });
     expect(await runOrThrow(["slots", "--data", data])).toBe("no slot is in use\n");
-    if (isRunning) expect((await demo.stop()).code).toBe(0);
   });
 
   test("release releases the slots of several users, and fails if one is refused", async () => {
-    const { data, demo } = await makeFolder();
+    const data = await makeFolder();
     const words = ["release", "--data", data, "--user", "ada", "--user", "nobody", "--user", "bob"];
     const result = await runBerth(words);
     expect([result.code, result.stdout]).toEqual([
@@ -92,24 +116,21 @@ describe.each(["a running server", "a stopped folder"])("commands on %s", (which
     expect([none.code, none.stdout]).toEqual([1, ""]);
     const again = await runBerth([...words, "--json"]);
     expect([again.code, JSON.parse(again.stdout).released]).toEqual([1, 0]);
-    if (isRunning) expect((await demo.stop()).code).toBe(0);
   });
 
   test("release --all --yes releases all slots of the product", async () => {
-    const { data, demo } = await makeFolder();
+    const data = await makeFolder();
     const words = ["release", "--data", data, "--all", "--yes", "--product"];
     expect((await runBerth([...words, "OTHER"])).stderr).toContain("unknown_product");
     expect(await runOrThrow([...words, "DEMO"])).toBe("2 slots of DEMO released\n");
     expect(await runOrThrow(["slots", "--data", data])).toBe("no slot is in use\n");
     const again = await runJsonOrThrow<object>([...words, "DEMO"]);
     expect(again).toEqual({ released: 0, remaining: 0 });
-    if (isRunning) expect((await demo.stop()).code).toBe(0);
   });
 });
 
 test("status and slots leave the files of a stopped folder unchanged", async () => {
-  const data = newFolder();
-  await (await startDemo(data)).stop();
+  const data = copyFolder(stoppedFolder);
   const before = contentsOf(data);
   await runOrThrow(["status", "--data", data]);
   await runOrThrow(["slots", "--data", data]);
@@ -122,8 +143,7 @@ test("status and slots leave the files of a stopped folder unchanged", async () 
 
 describe("exit code 78", () => {
   test("is used when serve refuses the folder of a demo, which it leaves unchanged", async () => {
-    const data = newFolder();
-    await (await startDemo(data)).stop();
+    const data = copyFolder(stoppedFolder);
     const result = await runBerth(["serve", "--data", data, "--listen", "127.0.0.1:0"]);
     expect([result.code, result.stdout]).toEqual([78, ""]);
     expect(result.stderr).toContain(`${data} was created by berth demo`);
@@ -262,10 +282,8 @@ test.skipIf(process.getuid?.() !== 0)(
   "files that root writes into a service's folder belong to the service's user",
   async () => {
     const NOBODY = 65_534;
-    const parent = tempFolder();
-    chmodSync(parent, 0o755);
-    const data = join(parent, "data");
-    await (await startDemo(data)).stop();
+    const data = copyFolder(stoppedFolder);
+    chmodSync(dirname(data), 0o755);
     const all = (): string[] => [
       data,
       ...readdirSync(data, { recursive: true }).map((name) => join(data, String(name))),
