@@ -18,7 +18,7 @@ export async function describeDesk(disk: Disk, folder: string, now: Instant) {
     fingerprint: fingerprintOf(key),
     /** As applications need it to check a lease. */
     public_key: key.x,
-    /** Null: since the desk was created, or since a change by an older version without a line. */
+    /** Null: since the desk was created, or its line is lost. */
     current_since: trustEntries.find((entry) => entry.key === keyIdOf(key))?.at ?? null,
     ...stateOf(vendor, keyIdOf(key), index),
   }));

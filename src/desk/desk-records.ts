@@ -4,7 +4,7 @@ import { keyIdOf } from "../license/documents/keys.ts";
 import { verifyTrustDocument, type Vendor } from "../license/documents/trust.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { hasKeyFile } from "./key-file.ts";
-import { readTrustEntries } from "./ledger/ledger-lines.ts";
+import { readTrustEntries, refuseOtherFormat } from "./ledger/ledger-lines.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import type { TrustEntry } from "./ledger/ledger-entries.ts";
 import { DeskRefused } from "./desk-refused.ts";
@@ -61,6 +61,7 @@ const chainNotes = ({ missingDocuments, fault }: TrustChain): string[] => [
  * folder is replaced by the ledger's copy. Writes nothing.
  */
 export async function readTrustChain(disk: Disk, folder: string): Promise<TrustChain> {
+  refuseOtherFormat(disk, folder);
   const read = (file: string): string | null => {
     const bytes = disk.read(join(folder, file));
     return bytes === null ? null : new TextDecoder().decode(bytes).trim();
@@ -111,14 +112,14 @@ const REWRITE_NOTE = "the next command that signs writes it again from the ledge
 function findLedgerCopy(before: Vendor, entries: readonly TrustEntry[]): MissingDocument | null {
   const version = before.version + 1;
   const entry = findEntry(entries, version);
-  if (entry?.document === undefined) return null;
+  if (entry === undefined) return null;
   const { document } = entry;
   return entry.key === before.vendor
     ? { file: TRUST_FILE, document, message: `is older than in the ledger: ${REWRITE_NOTE}` }
     : { file: successorFileName(version), document, message: `is missing: ${REWRITE_NOTE}` };
 }
 
-/** A document without a ledger line is no fault: older versions wrote no such lines. */
+/** A document without a ledger line is no fault: the line may be among those that were lost. */
 function findChainFault(vendor: Vendor, entries: readonly TrustEntry[]): TrustChainFault | null {
   const newest = entries.at(-1);
   const [current] = vendor.keys;

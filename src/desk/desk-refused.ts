@@ -1,10 +1,15 @@
 /** A command that the desk refuses, with a hint for the user. */
 export class DeskRefused extends Error {
-  override readonly name = "DeskRefused";
+  override readonly name: string = "DeskRefused";
   readonly hint: string;
 
   constructor(message: string, hint: string) {
     super(message);
     this.hint = hint;
   }
+}
+
+/** A version of Berth wrote the desk that this one does not know. */
+export class DeskFormatRefused extends DeskRefused {
+  override readonly name = "DeskFormatRefused";
 }

@@ -14,10 +14,10 @@ import {
   readKey,
 } from "./key-file.ts";
 import { LEDGER_LOSS_HINT, findLedgerLoss } from "./ledger/ledger-head.ts";
-import { LEDGER_FILE, readLedgerLines, describeUnchainedLines } from "./ledger/ledger-lines.ts";
+import { LEDGER_FILE, readLedgerLines } from "./ledger/ledger-lines.ts";
 import type { IssuedEntry } from "./ledger/ledger-entries.ts";
 import { readTrustChain, type TrustChain } from "./desk-records.ts";
-import { DeskRefused } from "./desk-refused.ts";
+import { DeskFormatRefused, DeskRefused } from "./desk-refused.ts";
 import { verifyStatementEntry } from "./statements/verify-statement-entry.ts";
 
 /** A damaged or missing part of the desk. */
@@ -33,12 +33,8 @@ export interface DeskVerification {
   /** Files of the trust documents, in order. */
   readonly documents: readonly string[];
   readonly ledger_lines: number;
-  /** Lines without the hash of the line before, as older versions wrote them. */
-  readonly unchained_lines: number;
   /** Issued licenses and codes whose signature was checked. */
   readonly checked_licenses: number;
-  /** Lines of older versions that lack a part of what the code signs. */
-  readonly unchecked_licenses: number;
   readonly faults: readonly DeskFault[];
   /** Findings that may be harmless; a person must decide. */
   readonly notes: readonly string[];
@@ -55,7 +51,7 @@ export async function verifyDesk(
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof DeskRefused)) throw error;
+      if (!(error instanceof DeskRefused) || error instanceof DeskFormatRefused) throw error;
       faults.push({ location, problem: error.message });
       return null;
     }
@@ -137,7 +133,7 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
   const ledger = readLedgerLines(disk, folder);
   const { lines, torn } = ledger ?? { lines: [], torn: 0 };
   const faults: DeskFault[] = ledger ? [] : [{ location: LEDGER_FILE, problem: "is missing" }];
-  let [checked, unchecked] = [0, 0];
+  let checked = 0;
   for (const { number, entry, fault } of lines) {
     const location = `ledger.jsonl line ${number}`;
     if (fault !== null) faults.push({ location, problem: fault });
@@ -148,9 +144,8 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
     if (entry?.type !== "issued" || vendor === null) continue;
     const problem =
       entry.jwk === null ? await verifyCode(entry, vendor) : await verifyFile(entry, vendor);
-    if (problem === UNCHECKED) unchecked += 1;
-    else checked += 1;
-    if (problem !== null && problem !== UNCHECKED) faults.push({ location, problem });
+    checked += 1;
+    if (problem !== null) faults.push({ location, problem });
   }
   if (torn > 0) {
     const problem = `ends in an interrupted write of ${torn} bytes; the next command moves it to another file`;
@@ -160,26 +155,17 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
   if (loss !== null)
     faults.push({ location: "ledger.head", problem: `${loss}: ${LEDGER_LOSS_HINT}` });
   const hasTrustLine = lines.some(({ entry }) => entry?.type === "trust");
-  const trustNote =
+  const notes =
     vendor === null || vendor.version === 1 || hasTrustLine
-      ? null
-      : `the ledger has no line for version ${vendor.version} of the trust document: an older version of berth signed it, or lines are lost`;
-  const notes = [describeUnchainedLines(lines), trustNote].filter((note) => note !== null);
-  const unchained = lines.filter(({ isChained }) => !isChained).length;
-  return {
-    ledger_lines: lines.length,
-    unchained_lines: unchained,
-    checked_licenses: checked,
-    unchecked_licenses: unchecked,
-    faults,
-    notes,
-  };
+      ? []
+      : [
+          `the ledger has no line for version ${vendor.version} of the trust document: lines are lost`,
+        ];
+  return { ledger_lines: lines.length, checked_licenses: checked, faults, notes };
 }
 
-const UNCHECKED = Symbol("a line of an older version");
-
 /** The problem; null: the entry is valid. */
-type Verdict = string | typeof UNCHECKED | null;
+type Verdict = string | null;
 
 async function verifyFile(entry: IssuedEntry, vendor: Vendor): Promise<Verdict> {
   const verified = await verifyLicense(entry.document, [vendor]);
@@ -202,7 +188,7 @@ async function verifyCode(entry: IssuedEntry, vendor: Vendor): Promise<Verdict> 
   const code = decodeConfirmationCode(entry.document);
   if (!code.ok) return "contains a confirmation code that cannot be read";
   const { policy_hash, terms, appliance, hardware_id, request_id, serial } = entry;
-  if (policy_hash === undefined) return UNCHECKED;
+  if (policy_hash === undefined) return "has no policy_hash";
   const isSameEnd =
     code.value.validUntil === null || isSameTime(terms.valid_until, code.value.validUntil);
   if (code.value.serial !== serial || !isSameEnd) {
@@ -221,8 +207,6 @@ async function verifyCode(entry: IssuedEntry, vendor: Vendor): Promise<Verdict> 
       }
     }
   }
-  // Lines of older versions lack the initialization code, which is part of what is signed.
-  if (entry.initialization_code === undefined) return UNCHECKED;
   return "contains a confirmation code that this vendor did not sign for these terms";
 }
 

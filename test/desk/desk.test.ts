@@ -15,7 +15,12 @@ const createDesk = (folder: string, passphrase: string | null) =>
 test("a new desk has a key file with mode 600, a trust document and a ledger", async () => {
   const folder = join(tempFolder(), "desk");
   const desk = await createDesk(folder, null);
-  expect(readdirSync(folder).toSorted()).toEqual(["ledger.jsonl", "trust.jwt", "vendor.jwk"]);
+  expect(readdirSync(folder).toSorted()).toEqual([
+    "ledger.head",
+    "ledger.jsonl",
+    "trust.jwt",
+    "vendor.jwk",
+  ]);
   expect(modeOf(join(folder, "vendor.jwk"))).toBe("600");
   expect(desk.vendor).toMatchObject({ vendor: keyIdOf(desk.key), version: 1, products: ["sim"] });
   const opened = await Desk.open(realDisk, folder, null);
@@ -33,7 +38,12 @@ test("creating a desk in the folder of another desk is refused", async () => {
 test("a key with a passphrase opens with that passphrase alone and is stored encrypted", async () => {
   const folder = join(tempFolder(), "desk");
   const desk = await createDesk(folder, "correct horse");
-  expect(readdirSync(folder).toSorted()).toEqual(["ledger.jsonl", "trust.jwt", "vendor.jwe"]);
+  expect(readdirSync(folder).toSorted()).toEqual([
+    "ledger.head",
+    "ledger.jsonl",
+    "trust.jwt",
+    "vendor.jwe",
+  ]);
   const locked = readFileSync(join(folder, "vendor.jwe"), "utf8");
   expect(locked).not.toContain(desk.key.d);
   expect(decodeProtectedHeader(locked)["p2c"]).toBeGreaterThanOrEqual(600_000);

@@ -1,6 +1,6 @@
 import { findFolderError } from "../../operations/folder/folder-error.ts";
 import { Misuse } from "./options.ts";
-import { DeskRefused } from "../../desk/desk-refused.ts";
+import { DeskFormatRefused, DeskRefused } from "../../desk/desk-refused.ts";
 import {
   EXIT_FAILURE,
   Failure,
@@ -29,10 +29,12 @@ interface ErrorReport {
   readonly exitCode: number;
 }
 
+/** The first class that matches counts, so a class must come before the class it extends. */
 const ERROR_CLASSES = [
   [Misuse, "misuse", EXIT_USAGE],
   [Failure, "failed", EXIT_FAILURE],
   [Interrupted, "interrupted", EXIT_INTERRUPTED],
+  [DeskFormatRefused, "desk_refused", EXIT_NEEDS_OPERATOR],
   [DeskRefused, "desk_refused", EXIT_FAILURE],
 ] as const;
 

@@ -76,8 +76,8 @@ const findPolicy = (desk: Desk, id: string): PolicyEntry | undefined =>
   desk.ledger.policyEntries().find(({ policy_id }) => policy_id === id);
 
 /**
- * Refuses a policy that was replaced. Returns the entry to append for a policy of an older version,
- * because older versions did not record policies.
+ * Refuses a policy that was replaced. Returns the entry to append for a policy that the desk signed
+ * and whose line is lost.
  */
 function checkPolicy(desk: Desk, { policy_id, terms }: Policy, document: string): NewPolicy[] {
   const newest = findPolicy(desk, policy_id);

@@ -51,7 +51,7 @@ export function applyTermsChanges(
       `its products: ${desk.vendor.products.join(", ")}`,
     );
   }
-  const base = { ...DEFAULTS, product_name: product, ...before, product };
+  const base = { ...(before ?? { ...DEFAULTS, product_name: product }), product };
   const { consumption, features, without, ...plain } = changes;
   const {
     restore_grace_hours = null,
@@ -63,7 +63,6 @@ export function applyTermsChanges(
   };
   const terms = {
     ...plainTerms,
-    // Left out if they are not set: older servers refuse a license with these members.
     ...(restore_grace_hours !== null && { restore_grace_hours }),
     ...(report_every_days !== null && { report_every_days }),
     product,
@@ -79,7 +78,7 @@ export function applyTermsChanges(
   }
   const license_type = deriveLicenseType(terms, changes);
   const hasConsumption = [terms, ...terms.features].some((part) => part.consumption !== null);
-  // Checked only if the type is set now: a license of an older version can still be renewed.
+  // Checked only if the type is set now: a license without can still be renewed.
   if (changes.license_type === "consumption" && !hasConsumption) {
     throw new DeskRefused(
       "a consumption license must have a maximum consumption",
@@ -212,14 +211,11 @@ function mergeConsumption(
 }
 
 export const isSameTerms = (a: TermsDocument, b: TermsDocument): boolean =>
-  Bun.deepEquals(decodeTerms(addDefaults(a)), decodeTerms(addDefaults(b)));
-
-/** A ledger line of an older version may lack a term. */
-const addDefaults = (terms: TermsDocument): TermsDocument => ({ ...DEFAULTS, ...terms });
+  Bun.deepEquals(decodeTerms(a), decodeTerms(b));
 
 /** The differences between two documents, one text for each term. */
 export function describeDocumentDifference(before: TermsDocument, after: TermsDocument): string[] {
-  const [from, to] = [decodeTerms(addDefaults(before)), decodeTerms(addDefaults(after))];
+  const [from, to] = [decodeTerms(before), decodeTerms(after)];
   if (from === null || to === null) throw new Error("the terms in the ledger cannot be read");
   return describeTermsDifference(from, to);
 }

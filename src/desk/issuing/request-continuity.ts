@@ -99,7 +99,7 @@ export function seenBefore(
 }
 
 const totalIn = (seen: SeenEntry | undefined, license: number): number | null =>
-  seen?.totals?.find(({ license_id }) => license_id === license)?.total ?? null;
+  seen?.totals.find(({ license_id }) => license_id === license)?.total ?? null;
 
 function findDateWarnings(
   { created_at }: LicenseRequest,
@@ -215,7 +215,7 @@ export const findReturnedButInstalled = (desk: Desk, request: LicenseRequest): s
     const receipt = desk.ledger.findReceipt({ license_id, appliance, serial });
     if (receipt === null) return [];
     // A request that the site created before it returned the license lists it correctly.
-    if (Date.parse(created_at) < Date.parse(receipt.removed_at ?? receipt.at)) return [];
+    if (Date.parse(created_at) < Date.parse(receipt.removed_at)) return [];
     return [
       `license ${license_id} was returned on ${receipt.at.slice(0, 10)}, but the request lists it ` +
         "as installed: the receipt was created on a copy, or a backup was restored; the site would " +

@@ -34,12 +34,12 @@ export interface SeenEntry {
   readonly at: string;
   readonly appliance: string;
   readonly request_id: string;
-  /** When the site created the request, by its own clock; absent in lines of older versions. */
-  readonly created_at?: string;
+  /** When the site created the request, by its own clock. */
+  readonly created_at: string;
   readonly audit_seq: number;
   readonly sum: string;
-  /** Consumption of this vendor's licenses at that time; absent in lines of older versions. */
-  readonly totals?: readonly ConsumptionTotal[];
+  /** Consumption of this vendor's licenses at that time. */
+  readonly totals: readonly ConsumptionTotal[];
   /** Lineages of the restores that the request lists; absent: none. */
   readonly restores?: readonly string[];
   /** Licenses that were restored on other hardware, with a grace period; absent: none. */
@@ -89,8 +89,8 @@ export interface ReceiptEntry {
   readonly license_id: number;
   readonly serial: number;
   readonly total_consumptions: number;
-  /** When the site returned the license, by its own clock; absent in lines of older versions. */
-  readonly removed_at?: string;
+  /** When the site returned the license, by its own clock. */
+  readonly removed_at: string;
 }
 
 /** A trust document after the first one: with a new key, or with other products. */
@@ -103,11 +103,11 @@ export interface TrustEntry {
   readonly products: readonly string[];
   /** The keys that this document retires; absent: none. */
   readonly retired?: readonly RetiredKey[];
-  /** The document, to write its file again if that is lost; absent in lines of older versions. */
-  readonly document?: string;
+  /** The document, to write its file again if that is lost. */
+  readonly document: string;
 }
 
-/** A signed policy; ledgers of older versions have no such lines. */
+/** A signed policy. */
 export interface PolicyEntry {
   readonly type: "policy";
   readonly at: string;
@@ -116,7 +116,7 @@ export interface PolicyEntry {
   readonly document: string;
 }
 
-/** A site's usage statement, and the answer to it. Desks of 0.1.0 ignore such lines. */
+/** A site's usage statement, and the answer to it. */
 export interface StatementEntry {
   readonly type: "statement";
   readonly at: string;

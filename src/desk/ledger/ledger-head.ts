@@ -2,9 +2,7 @@ import { join } from "node:path";
 import type { Disk } from "../../platform/files/disk.ts";
 import { errorCode } from "../../platform/files/system-error.ts";
 import { replaceFile } from "../../platform/files/files.ts";
-import { LEDGER_FILE, type LedgerLine } from "./ledger-lines.ts";
-
-const HEAD_FILE = "ledger.head";
+import { HEAD_FILE, LEDGER_FILE, type LedgerLine } from "./ledger-lines.ts";
 
 /** The end of the ledger when it was last written: the chain cannot show a cut-off end. */
 export interface LedgerHead {
@@ -13,7 +11,7 @@ export interface LedgerHead {
   readonly sum: string;
 }
 
-/** Null: the file does not exist, as in desks of older versions, or cannot be read. */
+/** Null: the file does not exist or cannot be read. */
 function readHead(disk: Disk, folder: string): LedgerHead | null {
   const bytes = disk.read(join(folder, HEAD_FILE));
   if (bytes === null) return null;
@@ -25,13 +23,20 @@ function readHead(disk: Disk, folder: string): LedgerHead | null {
   }
 }
 
+export const writeLedgerHead = (disk: Disk, folder: string, head: LedgerHead): Promise<void> =>
+  replaceFile(disk, join(folder, HEAD_FILE), Buffer.from(`${JSON.stringify(head)}\n`));
+
 /**
  * Called after the lines are durable. The lines count without the head, so a disk error here is
  * ignored: the next append writes the head again.
  */
-export async function writeLedgerHead(disk: Disk, folder: string, head: LedgerHead): Promise<void> {
+export async function updateLedgerHead(
+  disk: Disk,
+  folder: string,
+  head: LedgerHead,
+): Promise<void> {
   try {
-    await replaceFile(disk, join(folder, HEAD_FILE), Buffer.from(`${JSON.stringify(head)}\n`));
+    await writeLedgerHead(disk, folder, head);
   } catch (error) {
     if (errorCode(error) === null) throw error;
   }
@@ -54,4 +59,4 @@ export function findLedgerLoss(
 }
 
 export const LEDGER_LOSS_HINT =
-  "restore ledger.jsonl from a backup; to continue without the lost lines, delete ledger.head";
+  "restore ledger.jsonl from a backup; to continue without the lost lines, empty ledger.head";

@@ -1,9 +1,11 @@
 import { join } from "node:path";
 import type { Disk } from "../../platform/files/disk.ts";
 import { GENESIS, sha256 } from "../../platform/crypto/hash.ts";
+import { DeskFormatRefused } from "../desk-refused.ts";
 import type { LedgerEntry, TrustEntry } from "./ledger-entries.ts";
 
 export const LEDGER_FILE = "ledger.jsonl";
+export const HEAD_FILE = "ledger.head";
 
 const LF = 10;
 
@@ -11,13 +13,39 @@ const LF = 10;
 export const trimToCompleteLines = (bytes: Uint8Array): Uint8Array =>
   bytes.subarray(0, bytes.lastIndexOf(LF) + 1);
 
+/** In the first line. Berth 0.2.0 and older, which were never released, wrote no number. */
+export const LEDGER_FORMAT = 2;
+
+/**
+ * Throws if another version wrote the ledger. An empty one has no format, but only older versions
+ * had no `ledger.head` beside it. Damage is reported by those who read the lines.
+ */
+export function refuseOtherFormat(disk: Disk, folder: string): void {
+  const bytes = disk.read(join(folder, LEDGER_FILE));
+  if (bytes === null) return;
+  const lines = new TextDecoder().decode(trimToCompleteLines(bytes));
+  const isEmpty = lines === "";
+  const first = parseEntry(lines.slice(0, lines.indexOf("\n")));
+  const isFirst = first?.prev === undefined || first.prev === GENESIS;
+  if (isEmpty ? disk.stat(join(folder, HEAD_FILE)) !== null : first === null || !isFirst) return;
+  const format = first?.format;
+  if (format === LEDGER_FORMAT) return;
+  throw format === undefined
+    ? new DeskFormatRefused(
+        "this desk is of Berth 0.2.0 or older, and this version of berth cannot read it",
+        "keep that version for it, or begin a new desk with berth vendor init",
+      )
+    : new DeskFormatRefused(
+        `this desk has format ${format}; this version of berth reads format ${LEDGER_FORMAT}`,
+        "use the version of berth that wrote it, or a newer one",
+      );
+}
+
 export interface LedgerLine {
   /** Counted from 1. */
   readonly number: number;
   /** Null: it cannot be read. */
   readonly entry: LedgerEntry | null;
-  /** Whether it holds the hash of the line before. */
-  readonly isChained: boolean;
   /** The hash of the line itself. */
   readonly sum: string;
   /** Completes the message "the ledger … at line N"; null: the line is intact. */
@@ -29,15 +57,12 @@ export function parseLedgerLines(bytes: Uint8Array): { lines: LedgerLine[]; sum:
   const texts = new TextDecoder().decode(bytes).split("\n").slice(0, -1);
   const lines = texts.map((text, index): LedgerLine => {
     const parsed = parseEntry(text);
-    const { prev, ...entry } = parsed ?? {};
-    // An older version adds lines without a hash, before or after the first line with one.
-    const isLinked = prev === undefined || prev === sum;
-    const chainFault = isLinked ? null : "does not continue the ledger";
+    const { prev, format: _format, ...entry } = parsed ?? {};
+    const chainFault = prev === sum ? null : "does not continue the ledger";
     sum = sha256(text);
     return {
       number: index + 1,
       entry: parsed && (entry as LedgerEntry),
-      isChained: prev !== undefined,
       sum,
       fault: parsed === null ? "is damaged" : chainFault,
     };
@@ -56,25 +81,6 @@ export function readLedgerLines(disk: Disk, folder: string) {
   return { lines: parseLedgerLines(complete).lines, torn: bytes.length - complete.length };
 }
 
-const MAX_LISTED = 10;
-
-/**
- * Names the lines without a hash that follow a line with one: an older version added them, or
- * another program changed the file. Null: there are none.
- */
-export function describeUnchainedLines(lines: readonly LedgerLine[]): string | null {
-  const first = lines.findIndex(({ isChained }) => isChained);
-  const numbers = lines
-    .slice(first === -1 ? lines.length : first)
-    .filter(({ isChained }) => !isChained)
-    .map(({ number }) => number);
-  if (numbers.length === 0) return null;
-  const more = numbers.length > MAX_LISTED ? ` and ${numbers.length - MAX_LISTED} more` : "";
-  const list = `${numbers.slice(0, MAX_LISTED).join(", ")}${more}`;
-  const subject = numbers.length === 1 ? `line ${list} has` : `lines ${list} have`;
-  return `${LEDGER_FILE} ${subject} no hash of the previous line: an older version of berth added them, or another program changed the file`;
-}
-
 /** The ledger's trust documents, oldest first; damaged lines are skipped. */
 export function readTrustEntries(disk: Disk, folder: string): TrustEntry[] {
   const bytes = disk.read(join(folder, LEDGER_FILE));
@@ -87,7 +93,12 @@ export function readTrustEntries(disk: Disk, folder: string): TrustEntry[] {
     .filter((entry) => entry?.type === "trust");
 }
 
-type Line = LedgerEntry & { readonly prev?: string };
+type Line = LedgerEntry & {
+  /** The hash of the line before; absent: an older version wrote the line. */
+  readonly prev?: string;
+  /** Of all lines; only in the first one. */
+  readonly format?: number;
+};
 
 /** Null: the line is not a ledger entry. */
 function parseEntry(line: string): Line | null {

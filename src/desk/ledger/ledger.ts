@@ -1,12 +1,17 @@
 import { dirname, join } from "node:path";
 import type { Disk } from "../../platform/files/disk.ts";
 import { appendFile, replaceFile } from "../../platform/files/files.ts";
-import { sha256 } from "../../platform/crypto/hash.ts";
-import { LEDGER_LOSS_HINT, findLedgerLoss, writeLedgerHead } from "./ledger-head.ts";
+import { GENESIS, sha256 } from "../../platform/crypto/hash.ts";
+import {
+  LEDGER_LOSS_HINT,
+  findLedgerLoss,
+  updateLedgerHead,
+  writeLedgerHead,
+} from "./ledger-head.ts";
 import {
   parseLedgerLines,
   LEDGER_FILE,
-  describeUnchainedLines,
+  LEDGER_FORMAT,
   trimToCompleteLines,
 } from "./ledger-lines.ts";
 import { findEndingReceipt } from "../issuing/ending-receipt.ts";
@@ -28,8 +33,7 @@ const concurrentWrite = (): DeskRefused =>
 /**
  * The append-only list of everything the desk signed or received. A line is on disk before its
  * document is output. Each line holds the hash of the line before (`prev`), so that a changed or
- * removed line is detected; lines of older versions have none. `ledger.head` holds the position of
- * the last line.
+ * removed line is detected. `ledger.head` holds the position of the last line.
  */
 export class Ledger {
   readonly #disk: Disk;
@@ -49,9 +53,7 @@ export class Ledger {
     this.#size = bytes.length;
     const { entries, lines, sum } = parseLines(path, bytes);
     this.loss = findLedgerLoss(disk, dirname(path), lines);
-    // Only while such a line is the last one; after that, `vendor verify` alone reports it.
-    const unchained = lines.at(-1)?.isChained === false ? describeUnchainedLines(lines) : null;
-    this.notes = [...notes, ...[this.loss, unchained].filter((note) => note !== null)];
+    this.notes = this.loss === null ? notes : [...notes, this.loss];
     this.#entries = entries;
     this.#sum = sum;
   }
@@ -77,8 +79,9 @@ export class Ledger {
     });
   }
 
-  static create(disk: Disk, folder: string): Promise<void> {
-    return replaceFile(disk, join(folder, LEDGER_FILE), new Uint8Array());
+  static async create(disk: Disk, folder: string): Promise<void> {
+    await replaceFile(disk, join(folder, LEDGER_FILE), new Uint8Array());
+    await writeLedgerHead(disk, folder, { lines: 0, sum: GENESIS });
   }
 
   /** Durable when it returns. Refused if another command wrote since this ledger was opened. */
@@ -92,7 +95,8 @@ export class Ledger {
     this.refuseIfChanged();
     let sum = this.#sum;
     const lines = entries.map((entry) => {
-      const line = JSON.stringify({ ...entry, prev: sum });
+      const format = sum === GENESIS && { format: LEDGER_FORMAT };
+      const line = JSON.stringify({ ...entry, ...format, prev: sum });
       sum = sha256(line);
       return `${line}\n`;
     });
@@ -101,7 +105,7 @@ export class Ledger {
     this.#size += Buffer.byteLength(text);
     this.#sum = sum;
     this.#entries.push(...entries);
-    await writeLedgerHead(this.#disk, dirname(this.#path), { lines: this.#entries.length, sum });
+    await updateLedgerHead(this.#disk, dirname(this.#path), { lines: this.#entries.length, sum });
   }
 
   /** Without the lost lines, the desk could sell the same license key or serial twice. */
@@ -137,7 +141,7 @@ export class Ledger {
     return this.#entries.filter((entry) => entry.type === "issued").toReversed();
   }
 
-  /** Oldest first; older versions wrote no such lines. */
+  /** Oldest first. */
   trustEntries(): TrustEntry[] {
     return this.#entries.filter((entry) => entry.type === "trust");
   }

@@ -90,15 +90,12 @@ function findRollbacks(ledger: Ledger, { iss, iat, audit }: UsageStatement): str
   const madeAt = iat * 1_000;
   const later = ledger
     .seenEntries(iss)
-    .find(
-      ({ created_at, audit_seq }) =>
-        created_at !== undefined && Date.parse(created_at) < madeAt && audit_seq > audit.to,
-    );
+    .find(({ created_at, audit_seq }) => Date.parse(created_at) < madeAt && audit_seq > audit.to);
   const rollback =
     later === undefined
       ? []
       : [
-          `the audit log had ${later.audit_seq} lines at the request of ${later.created_at?.slice(0, 10)}, and only ${audit.to} at the statement`,
+          `the audit log had ${later.audit_seq} lines at the request of ${later.created_at.slice(0, 10)}, and only ${audit.to} at the statement`,
         ];
   const other = ledger
     .seenEntries(iss)

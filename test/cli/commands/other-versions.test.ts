@@ -134,3 +134,57 @@ test("a journal with an event of a newer version is refused with exit code 78 by
     ]);
   }
 });
+
+describe.each<[version: string, files: Files]>([
+  ["0.2.0", old.desk],
+  ["0.1.0", old.firstDesk],
+])("a desk of Berth %s", (_version, files) => {
+  const refusal =
+    "berth: error: this desk is of Berth 0.2.0 or older, and this version of berth cannot read it\n" +
+    "berth: hint: keep that version for it, or begin a new desk with berth vendor init\n";
+
+  test.each([
+    [["show"]],
+    [["list"]],
+    [["verify"]],
+    [["usage"]],
+    [["policy", "--policy-id", "p", "--product", "CAD"]],
+    [["product", "add", "CAM"]],
+    [["successor", "--no-passphrase"]],
+    [["passphrase", "--no-passphrase"]],
+    [["backup", "/dev/shm/never.backup", "--yes"]],
+  ])("is refused by berth vendor %j with exit code 78, and stays as it is", async (args) => {
+    const folder = unpack(files);
+    const [command = "", ...others] = args;
+    const words = ["vendor", command, ...others, "--dir", folder];
+    const { code, stdout, stderr } = await runUnchanged(folder, ...words);
+    expect([code, stdout, stderr]).toEqual([78, "", refusal]);
+  });
+
+  test("is not restored from its backup", async () => {
+    const entries = Object.entries(files).map(([name, text]) => ({
+      name,
+      sha256: sha256(text),
+      content: Buffer.from(text).toString("base64"),
+    }));
+    const head = { kind: "berth-desk-backup", version: 1, made_at: "", vendor: "" };
+    const file = join(tempFolder(), "desk.backup");
+    writeFileSync(file, JSON.stringify({ ...head, files: entries }));
+    const folder = join(tempFolder(), "desk");
+    const args = ["vendor", "restore", file, "--dir", folder];
+    const { code, stderr } = await runUnchanged(dirname(file), ...args);
+    expect([code, stderr, existsSync(folder)]).toEqual([78, refusal, false]);
+  });
+});
+
+test("a desk of a newer version is refused with exit code 78, and stays as it is", async () => {
+  const { "ledger.jsonl": ledger, ...others } = old.desk;
+  const newer = ledger.replace('"prev"', '"format":3,"prev"');
+  const folder = unpack({ ...others, "ledger.jsonl": newer });
+  const result = await runUnchanged(folder, "vendor", "show", "--dir", folder);
+  expect([result.code, result.stderr]).toEqual([
+    78,
+    "berth: error: this desk has format 3; this version of berth reads format 2\n" +
+      "berth: hint: use the version of berth that wrote it, or a newer one\n",
+  ]);
+});

@@ -1,9 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import type { TermsDocument } from "../../../src/license/terms/terms.ts";
-import { realDisk } from "../../../src/platform/files/disk.ts";
-import { Desk } from "../../../src/desk/desk.ts";
 import { expectOk } from "../../support/appliance.ts";
 import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../../support/desk-and-site.ts";
 import { refusal } from "../../support/desk-refusal.ts";
@@ -128,22 +124,8 @@ describe("a renewal from the ledger", () => {
   });
 });
 
-test("a renewal uses the default of a term that the ledger line lacks", async () => {
-  const { folder, first } = await issueFirstLicense();
-  const { move_grace_hours: _, ...older } = first.terms;
-  const line = JSON.stringify({ ...first, terms: older });
-  writeFileSync(join(folder, "ledger.jsonl"), `${line}\n`);
-  realDisk.remove(join(folder, "ledger.head"));
-  const opened = await Desk.open(realDisk, folder, null);
-  const { terms } = await issueTestLicense(opened, null, {
-    renewLicenseId: first.license_id,
-    terms: { slots: 6 },
-  });
-  expect(terms).toEqual({ ...first.terms, slots: 6 });
-});
-
 describe.each(["report_every_days", "restore_grace_hours"] as const)("%s", (name) => {
-  test("is left out of a license unless it is set, as older servers refuse it", async () => {
+  test("is left out of a license unless it is set", async () => {
     const { first } = await issueFirstLicense();
     expect(first.terms).not.toHaveProperty(name);
   });

@@ -57,20 +57,13 @@ const KEY_TEXTS = {
   fault: "cannot be opened",
 } as const;
 
-function formatReport({ key, documents, ...counts }: DeskVerification): string {
-  const { ledger_lines: lines, unchained_lines: unchained } = counts;
-  const { checked_licenses: licenses, unchecked_licenses: unchecked } = counts;
-  const unchainedText =
-    unchained === 0 ? "" : `, ${unchained} written by an older version without a hash`;
-  const uncheckedText =
-    unchecked === 0 ? "" : `, ${unchecked} written by an older version not checked`;
-  return formatTable([
-    ["key", KEY_TEXTS[key]],
-    ["trust", documents.join(", ")],
-    ["ledger", `${formatCount(lines, "line")}${unchainedText}`],
-    ["licenses", `${formatCount(licenses, "signature")} checked${uncheckedText}`],
+const formatReport = (report: DeskVerification): string =>
+  formatTable([
+    ["key", KEY_TEXTS[report.key]],
+    ["trust", report.documents.join(", ")],
+    ["ledger", formatCount(report.ledger_lines, "line")],
+    ["licenses", `${formatCount(report.checked_licenses, "signature")} checked`],
   ]);
-}
 
 const backup = defineCommand({
   name: "vendor backup",

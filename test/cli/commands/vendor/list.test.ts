@@ -56,7 +56,8 @@ async function fillDesk(folder: string): Promise<Desk> {
   await appendIssued(desk, 4, 1, { product: "CAM", customer: "=1+2" });
   await appendIssued(desk, 5, 1, { customer: 'Quote "and", comma' });
   const received = { appliance: APPLIANCE, license_id: 4, serial: 1, total_consumptions: 0 };
-  await desk.ledger.append({ type: "received", at: inDays(-1), ...received });
+  const at = inDays(-1);
+  await desk.ledger.append({ type: "received", at, removed_at: at, ...received });
   await appendIssued(desk, 6, 1, { enabled: false, valid_until: inDays(10) });
   return desk;
 }

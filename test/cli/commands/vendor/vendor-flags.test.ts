@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runBerth } from "../../../support/run-berth.ts";
 import { tempFolder } from "../../../support/temp-folder.ts";
@@ -48,7 +48,7 @@ describe("berth vendor policy --out", () => {
   test.each(["vendor.jwk", "ledger.jsonl"])("does not overwrite the desk's %s", async (file) => {
     const desk = await newDesk();
     const path = join(desk, file);
-    if (file === "ledger.jsonl") writeFileSync(path, '{"type":"seen"}\n');
+    await policy(desk);
     const before = readFileSync(path, "utf8");
     const result = await policy(desk, "--out", path);
     expect([result.code, readFileSync(path, "utf8")]).toEqual([2, before]);
