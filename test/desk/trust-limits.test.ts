@@ -41,20 +41,6 @@ test("a desk can have 64 keys, which a site accepts one by one, and refuses the 
   expect(await verifyDesk(realDisk, folder, null)).toMatchObject({ key: "ok", faults: [] });
 });
 
-test("vendor successor warns about sites of Berth 0.1.0 from the 17th key on", async () => {
-  const folder = join(tempFolder(), "desk");
-  let desk = await makeDesk(folder);
-  while (desk.vendor.keys.length < 15) desk = await desk.rotateKey(realDisk, folder, null);
-  const successor = () => runBerth(["vendor", "successor", "--dir", folder, "--no-passphrase"]);
-  const sixteenth = await successor();
-  expect([sixteenth.code, sixteenth.stderr]).toEqual([0, expect.not.stringContaining("0.1.0")]);
-  const seventeenth = await successor();
-  expect([seventeenth.code, seventeenth.stderr]).toEqual([
-    0,
-    expect.stringContaining("sites of Berth 0.1.0 refuse a document with more than 16 keys"),
-  ]);
-});
-
 const makeCodes = (count: number, length: number): string[] =>
   Array.from({ length: count }, (_, index) => String(index).padStart(length, "P"));
 

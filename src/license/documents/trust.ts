@@ -22,9 +22,7 @@ const Retired = Type.Object(
   { additionalProperties: false },
 );
 
-/** Version 0.1.0 refuses a document with more than 16 keys. */
 export const MAX_KEYS = 64;
-export const MAX_KEYS_IN_0_1_0 = 16;
 export const MAX_PRODUCTS = 1_000;
 export const MAX_NAME_LENGTH = 256;
 

@@ -74,7 +74,10 @@ describe("an answer to a request", () => {
     const { request_id, audit, appliance } = request;
     const seen = { type: "seen", at: issued.at, appliance, request_id } as const;
     const auditState = { created_at: request.created_at, audit_seq: audit.seq, sum: audit.sum };
-    expect(readLedger(folder)).toEqual([{ ...seen, ...auditState, totals: [], format: 2 }, issued]);
+    expect(readLedger(folder)).toEqual<object[]>([
+      { ...seen, ...auditState, totals: [], format: 2 },
+      issued,
+    ]);
     const reopened = await Desk.open(realDisk, folder, null);
     expect(reopened.ledger.issuedEntries()).toEqual([issued]);
   });

@@ -2,7 +2,6 @@ import { err, ok, type Result } from "../../../domain/result.ts";
 import type { RetiredKey } from "../../../domain/model/state.ts";
 import { instant, SECOND, type Instant } from "../../../domain/time.ts";
 import { fingerprintOf } from "../../../license/documents/keys.ts";
-import { MAX_KEYS_IN_0_1_0 } from "../../../license/documents/trust.ts";
 import { isDateOnly, parseStartTime } from "../../../license/terms/term-times.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { realDisk } from "../../../platform/files/disk.ts";
@@ -60,15 +59,12 @@ export const successorCommand = defineCommand({
     const passphrase = await readNewPassphrase(source);
     const retire = retireOld ? { from: retireFrom } : null;
     const newDesk = await oldDesk.rotateKey(realDisk, dir, passphrase, retire);
-    const { vendor, version, keys, retired = [] } = newDesk.vendor;
+    const { vendor, version, retired = [] } = newDesk.vendor;
     const fingerprint = fingerprintOf(newDesk.key);
     const document = successorFileName(version);
     const reissue = findLicensesToReissue(newDesk, wallClock());
     return {
-      warnings: [
-        ...describeKeyLimit(keys.length, document),
-        ...(passphrase === null ? [] : describePlainKeys(dir)),
-      ],
+      warnings: passphrase === null ? [] : describePlainKeys(dir),
       notes: retireFrom !== null && retireFrom <= wallClock() ? [PAST_RETIREMENT] : [],
       json: {
         vendor,
@@ -90,12 +86,6 @@ export const successorCommand = defineCommand({
 
 const PAST_RETIREMENT =
   "the day of --retire-from is in the past: the retirement takes effect immediately at each site";
-
-function describeKeyLimit(keys: number, document: string): string[] {
-  if (keys <= MAX_KEYS_IN_0_1_0) return [];
-  const limit = `sites of Berth 0.1.0 refuse a document with more than ${MAX_KEYS_IN_0_1_0} keys`;
-  return [`${limit}, and ${document} has more: update those sites before you add it`];
-}
 
 function describeRetiredKey({ key, from }: RetiredKey): string {
   const since = from === undefined ? "" : ` from ${rfc3339(instant(from * SECOND))} on`;
