@@ -196,15 +196,13 @@ async function verifyCode(entry: IssuedEntry, vendor: Vendor): Promise<Verdict> 
   }
   for (const key of vendor.keys) {
     for (const weak of [false, true]) {
-      for (const version of [2, 1] as const) {
-        const claims = {
-          activation: { appliance, nonce: request_id ?? "", hardwarePrefix: hardware_id, weak },
-          licenseKey: terms.license_key ?? "",
-          policyHash: policy_hash,
-          initializationCode: entry.initialization_code ?? "",
-        };
-        if (await verifyConfirmationCode(claims, code.value, key, version)) return null;
-      }
+      const claims = {
+        activation: { appliance, nonce: request_id ?? "", hardwarePrefix: hardware_id, weak },
+        licenseKey: terms.license_key ?? "",
+        policyHash: policy_hash,
+        initializationCode: entry.initialization_code ?? "",
+      };
+      if (await verifyConfirmationCode(claims, code.value, key)) return null;
     }
   }
   return "contains a confirmation code that this vendor did not sign for these terms";

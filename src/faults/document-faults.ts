@@ -40,12 +40,6 @@ export const DOCUMENT_FAULTS: FaultRows<DocumentCode> = {
         : "ask the vendor to read this row again",
     sample: { problem: { wrong: "row", row: 2 } },
   },
-  outdated_confirmation_code: {
-    status: 400,
-    message: () =>
-      "an older version of berth created the code and signed too little: the vendor must update berth and confirm the activation code again",
-    hint: "the activation code stays valid; ask the vendor to update its desk and confirm it again",
-  },
   policy_mismatch: {
     status: 400,
     message: () => "policy_id is not the id of this policy; correct or omit it",

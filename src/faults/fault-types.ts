@@ -104,7 +104,6 @@ export interface TrustClosedFault {
 export type ConfirmationCodeFault =
   /** Null: the code is typed correctly, but it confirms something else. */
   | { readonly code: "invalid_confirmation_code"; readonly problem: CodeFault | null }
-  | { readonly code: "outdated_confirmation_code" }
   | { readonly code: "policy_mismatch" }
   | TooManyRequestsFault;
 

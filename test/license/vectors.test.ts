@@ -148,14 +148,6 @@ describe("codes.json", () => {
     expect(await verifyConfirmationCode(claimsOf(name, weak), confirmation, key)).toBe(true);
     expect(await verifyConfirmationCode(claimsOf(name, !weak), confirmation, key)).toBe(false);
   });
-
-  test("confirmation-v1 is valid as version 1 only", async () => {
-    const confirmation = { ...tail, bytes: vectors["confirmation-v1"].code };
-    const claims = claimsOf("confirmation-v1", false);
-    const key = publicPart(VENDOR_KEY);
-    expect(await verifyConfirmationCode(claims, confirmation, key, 1)).toBe(true);
-    expect(await verifyConfirmationCode(claims, confirmation, key)).toBe(false);
-  });
 });
 
 test("good-trust.jwt is a valid trust document", async () => {

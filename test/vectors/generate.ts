@@ -190,16 +190,11 @@ function buildBadDocuments(): [string, string][] {
   ];
 }
 
-interface CodeVersion {
-  readonly version: 1 | 2;
-  readonly kind: 1 | 2;
-}
-
 /** The list that a confirmation code signs, item by item, and the code's 68 bytes, all as hex. */
-function buildConfirmation({ version, kind }: CodeVersion) {
+function buildConfirmation(kind: 1 | 2) {
   const items = {
-    version: Buffer.from(`berth-confirm-v${version}`),
-    ...(version === 2 && { kind: Buffer.from([kind]) }),
+    version: Buffer.from("berth-confirm-v2"),
+    kind: Buffer.from([kind]),
     appliance: sha256(Buffer.from(APPLIANCE_KEY.x, "base64url")).subarray(0, 10),
     hardware_prefix: Buffer.from(hardware, "hex").subarray(0, 5),
     nonce: Buffer.from("00ff10a5c3", "hex"),
@@ -224,9 +219,8 @@ function buildConfirmation({ version, kind }: CodeVersion) {
 
 /** The content of `codes.json`. */
 export const buildCodeVectors = () => ({
-  "confirmation-v2-strong": buildConfirmation({ version: 2, kind: 1 }),
-  "confirmation-v2-weak": buildConfirmation({ version: 2, kind: 2 }),
-  "confirmation-v1": buildConfirmation({ version: 1, kind: 1 }),
+  "confirmation-v2-strong": buildConfirmation(1),
+  "confirmation-v2-weak": buildConfirmation(2),
 });
 
 const framed = (...texts: readonly string[]): Buffer =>

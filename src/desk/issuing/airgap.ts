@@ -171,7 +171,7 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
     policyHash: policy_hash,
     initializationCode: options.initializationCode,
   };
-  // The site does not accept a code of an older version or for the other kind of activation.
+  // The site does not accept a code for the other kind of activation.
   for (const { document: code } of sameCode) {
     if (await isValidCode(claims, code, desk.key)) {
       return { policy_id, confirmation_code: code, terms };

@@ -34,13 +34,8 @@ export interface ActivationCode {
 export const activationCodeKind = (weak: boolean): 1 | 2 =>
   weak ? CODE_KINDS.weakActivation : CODE_KINDS.activation;
 
-/**
- * Version 1 of the signed list did not include the kind, so that a site could change it on the way
- * to the vendor. It is accepted only for licenses that are already installed with such a code.
- */
-export type ConfirmationVersion = 1 | 2;
-
-export const CONFIRMATION_VERSION = 2 satisfies ConfirmationVersion;
+/** The version of the signed list. */
+export const CONFIRMATION_VERSION = 2;
 
 export function encodeActivationCode({
   appliance,
@@ -100,7 +95,7 @@ export async function signConfirmationCode(
   const signature = await crypto.subtle.sign(
     "Ed25519",
     await cryptoKey(key),
-    message(claims, tail, CONFIRMATION_VERSION),
+    message(claims, tail),
   );
   return encodeCode(Buffer.concat([new Uint8Array(signature), tail]), CODE_BITS.confirmation);
 }
@@ -128,25 +123,19 @@ export async function verifyConfirmationCode(
   claims: ConfirmationClaims,
   { bytes }: ConfirmationCode,
   key: PublicKey,
-  version: ConfirmationVersion = CONFIRMATION_VERSION,
 ): Promise<boolean> {
   const all = Buffer.from(bytes, "hex");
-  const text = message(claims, all.subarray(SIGNATURE_BYTES), version);
+  const text = message(claims, all.subarray(SIGNATURE_BYTES));
   const signature = new Uint8Array(all.subarray(0, SIGNATURE_BYTES));
   return crypto.subtle.verify("Ed25519", await cryptoKey(publicPart(key)), signature, text);
 }
 
 /** The signed list: a length before each item, so that no two lists have the same bytes. */
-function message(
-  claims: ConfirmationClaims,
-  tail: Uint8Array,
-  version: ConfirmationVersion,
-): Uint8Array<ArrayBuffer> {
+function message(claims: ConfirmationClaims, tail: Uint8Array): Uint8Array<ArrayBuffer> {
   const { activation, licenseKey, policyHash, initializationCode } = claims;
-  const kind = Buffer.from([activationCodeKind(activation.weak)]);
   const items = [
-    Buffer.from(`berth-confirm-v${version}`),
-    ...(version === 1 ? [] : [kind]),
+    Buffer.from(`berth-confirm-v${CONFIRMATION_VERSION}`),
+    Buffer.from([activationCodeKind(activation.weak)]),
     decodeCrockford(activation.appliance, ID_BITS) ?? new Uint8Array(),
     Buffer.from(activation.hardwarePrefix, "hex"),
     Buffer.from(activation.nonce, "hex"),

@@ -1,5 +1,6 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
+import { CONFIRMATION_VERSION } from "../codes/confirmation.ts";
 import { PublicKey } from "./keys.ts";
 
 /**
@@ -8,10 +9,10 @@ import { PublicKey } from "./keys.ts";
  */
 export const Bundle = Type.Object(
   {
-    /** The version of the signed list; absent: 1, which had no kind. */
-    version: Type.Optional(Type.Literal(2)),
+    /** The version of the signed list. */
+    version: Type.Literal(CONFIRMATION_VERSION),
     /** The kind of the activation code: 1, or 2 for a weakly bound appliance. */
-    kind: Type.Optional(Type.Union([Type.Literal(1), Type.Literal(2)])),
+    kind: Type.Union([Type.Literal(1), Type.Literal(2)]),
     policy: Type.String(),
     confirmation_code: Type.String(),
     license_key: Type.String(),

@@ -92,21 +92,18 @@ async function readBundle(
 ): Promise<Result<SignedValues, ProofFault>> {
   const bundle = parseBundle(document);
   const code = bundle && decodeConfirmationCode(bundle.confirmation_code);
-  const isConsistent = (bundle?.version === undefined) === (bundle?.kind === undefined);
-  if (bundle === null || code === null || !code.ok || !isConsistent) {
-    return err({ wrong: "bundle" });
-  }
+  if (bundle === null || code === null || !code.ok) return err({ wrong: "bundle" });
   const verified = await verifyPolicy(bundle.policy, vendors);
   if (!verified.ok) return err({ wrong: "policy", fault: verified.fault });
   const { policy, vendor, key } = verified.value;
   const terms = decodeTerms(policy.terms);
-  const weak = bundle.kind === undefined ? null : bundle.kind === 2;
+  const weak = bundle.kind === 2;
   const claims = {
     activation: {
       appliance: bundle.appliance_id,
       nonce: bundle.nonce,
       hardwarePrefix: bundle.hardware_prefix,
-      weak: weak === true,
+      weak,
     },
     licenseKey: bundle.license_key,
     policyHash: sha256(Buffer.from(bundle.policy)),
@@ -115,7 +112,7 @@ async function readBundle(
   const isConfirmed =
     terms !== null &&
     keyIdOf(bundle.appliance_jwk) === bundle.appliance_id &&
-    (await verifyConfirmationCode(claims, code.value, key, bundle.version ?? 1));
+    (await verifyConfirmationCode(claims, code.value, key));
   if (!isConfirmed) return err({ wrong: "confirmation" });
   const { validUntil, serial, bytes } = code.value;
   return ok({

@@ -14,7 +14,6 @@ import {
 } from "../../../src/license/codes/confirmation.ts";
 import { generateKey } from "../../../src/license/documents/keys.ts";
 import { sha256 } from "../../../src/platform/crypto/hash.ts";
-import { makeConfirmationCodeV1 } from "../../support/confirmation-code-v1.ts";
 
 const SYMBOLS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const KEY = await generateKey();
@@ -242,28 +241,6 @@ describe("the signature of a confirmation code covers", () => {
     const nfd = nfc.licenseKey.normalize("NFD");
     const spelled = { ...nfc, licenseKey: nfd, initializationCode: " 7k2mx ooiio\n" };
     expect(await isValid(spelled, code)).toBe(true);
-  });
-});
-
-describe("a confirmation code of version 1", () => {
-  const code = makeConfirmationCodeV1({ ...claims, initializationCode: "" }, 7, KEY);
-  const plain = { ...claims, initializationCode: "" };
-  const isValidAs = (expected: ConfirmationClaims, version: 1 | 2): Promise<boolean> =>
-    verifyConfirmationCode(expected, decode(code), KEY, version);
-
-  test("is valid as version 1 only, and a code of version 2 is not", async () => {
-    expect([await isValidAs(plain, 1), await isValidAs(plain, 2)]).toEqual([true, false]);
-    expect(await verifyConfirmationCode(plain, decode(code), KEY)).toBe(false);
-    expect(await verifyConfirmationCode(claims, decode(CODE), KEY, 1)).toBe(false);
-  });
-
-  test("does not cover the kind of the activation, but covers the rest", async () => {
-    const withActivation = (differing: Partial<ActivationCode>): ConfirmationClaims => ({
-      ...plain,
-      activation: { ...activation, ...differing },
-    });
-    expect(await isValidAs(withActivation({ weak: true }), 1)).toBe(true);
-    expect(await isValidAs(withActivation({ nonce: "00ff10a5c4" }), 1)).toBe(false);
   });
 });
 

@@ -17,16 +17,10 @@ const text = (description: string) => Type.String({ description });
 /** The proof of a license that was installed with a confirmation code. */
 const LicenseBundle = Type.Object(
   {
-    version: Type.Optional(
-      Type.Integer({
-        description: "Version of the signed content; absent: 1, which does not include the kind.",
-      }),
-    ),
-    kind: Type.Optional(
-      Type.Integer({
-        description: "Kind of the activation code: 1 strong hardware binding, 2 weak binding.",
-      }),
-    ),
+    version: Type.Integer({ description: "Version of the signed content: 2." }),
+    kind: Type.Integer({
+      description: "Kind of the activation code: 1 strong hardware binding, 2 weak binding.",
+    }),
     policy: text("The policy document as signed by the vendor."),
     confirmation_code: text("The code that confirms the policy for this appliance."),
     license_key: text("The confirmed license key."),

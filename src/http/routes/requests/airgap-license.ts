@@ -69,7 +69,6 @@ export const airgapLicense = ({ airgap, peerOf }: RouteDeps) =>
           "untrusted_vendor",
           "policy_mismatch",
           "invalid_confirmation_code",
-          "outdated_confirmation_code",
           "stale_license",
           "codes_not_for_pairs",
           "too_many_requests",

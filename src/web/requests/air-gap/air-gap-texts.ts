@@ -70,8 +70,6 @@ export const codeEntry = {
 export const codeRemedies: Readonly<Record<string, string>> = {
   invalid_confirmation_code:
     "All rows are correct, but the code confirms something else. Check that the license key and the policy are the ones the vendor used, or create a new activation code.",
-  outdated_confirmation_code:
-    "The vendor’s desk runs an older version of Berth. Ask the vendor to update it and to confirm the same activation code again.",
   untrusted_vendor:
     "This policy is not signed by a vendor trusted here. Add the vendor’s trust file in the first step, then come back.",
   invalid_license_file: "Copy the policy file again from the vendor’s original.",

@@ -2,15 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { decodeJwt } from "jose";
 import { DAY, instant } from "../../../../src/domain/time.ts";
 import { canonicalizeCode } from "../../../../src/license/codes/code.ts";
-import {
-  decodeActivationCode,
-  decodeConfirmationCode,
-} from "../../../../src/license/codes/confirmation.ts";
+import { decodeConfirmationCode } from "../../../../src/license/codes/confirmation.ts";
 import { publicPart } from "../../../../src/license/documents/keys.ts";
-import { realDisk } from "../../../../src/platform/files/disk.ts";
-import { sha256 } from "../../../../src/platform/crypto/hash.ts";
 import { createPolicy } from "../../../../src/desk/issuing/airgap.ts";
-import { Ledger } from "../../../../src/desk/ledger/ledger.ts";
 import {
   AirgapSite,
   LICENSE_KEY,
@@ -24,10 +18,7 @@ import {
   expectRefusedUnchanged,
   openAppliance,
 } from "../../../support/appliance.ts";
-import { unwrap } from "../../../support/licensed-store.ts";
-import { makeConfirmationCodeV1 } from "../../../support/confirmation-code-v1.ts";
 import { MONDAY } from "../../../support/scenario.ts";
-import { tempFolder } from "../../../support/temp-folder.ts";
 
 const WRONG_CODE =
   "the code does not fit this appliance, this policy and this license key; check all three";
@@ -291,60 +282,6 @@ describe("a confirmation code", () => {
     }
     await expectRefusedUnchanged(air.site, 429, "too_many_requests", () => air.addLicense(body));
     expectOk(await air.generateActivation({ license_key: LICENSE_KEY }));
-  });
-});
-
-describe("a confirmation code of an older version of the desk", () => {
-  /** Confirms a new activation code as such a desk did, and puts the code on its ledger. */
-  async function confirmWithOldDesk(air: AirgapSite) {
-    const policy = await air.makePolicy();
-    const activationCode = await air.requestActivationCode();
-    const activation = unwrap(decodeActivationCode(activationCode));
-    const inputs = { licenseKey: LICENSE_KEY, policyHash: sha256(policy), initializationCode: "" };
-    const code = makeConfirmationCodeV1({ activation, ...inputs }, 1, air.desk.key);
-    await air.confirmAtDesk(policy, activationCode);
-    const [issued] = air.desk.ledger.issuedEntries();
-    if (issued === undefined) throw new Error("the ledger is empty");
-    const folder = tempFolder();
-    await Ledger.create(realDisk, folder);
-    const ledger = await Ledger.open(realDisk, folder);
-    await ledger.append({ ...issued, document: code });
-    const desk = Object.assign(Object.create(Object.getPrototypeOf(air.desk) as object), air.desk, {
-      ledger,
-    }) as typeof air.desk;
-    const body = { license_policy: policy, license_key: LICENSE_KEY, policy_id: "P-1" };
-    return { desk, policy, activationCode, body: { ...body, confirmation_code: code } };
-  }
-
-  test("is refused as outdated, and the activation stays open", async () => {
-    const air = await openAirgapSite();
-    const { body } = await confirmWithOldDesk(air);
-    const message = await expectRefusedUnchanged(air.site, 400, "outdated_confirmation_code", () =>
-      air.addLicense(body),
-    );
-    expect(message).toContain("older version of berth");
-    expect(message).toContain("the vendor must update berth");
-    for (let attempt = 0; attempt < 70; attempt += 1) await air.addLicense(body);
-    expectRefusal(await air.addLicense(body), 400, "outdated_confirmation_code");
-  });
-
-  test("is refused as wrong when it is for another activation", async () => {
-    const air = await openAirgapSite();
-    const other = new AirgapSite((await openAirgapSite()).site, air.desk);
-    const { body } = await confirmWithOldDesk(other);
-    await air.requestActivationCode();
-    await expectWrongCode(air, body);
-  });
-
-  test("is issued again by the updated desk with the same serial, and then installs", async () => {
-    const air = await openAirgapSite();
-    const { desk, policy, activationCode, body } = await confirmWithOldDesk(air);
-    const updated = new AirgapSite(air.site, desk);
-    const confirmation_code = await updated.confirmAtDesk(policy, activationCode);
-    expect(confirmation_code).not.toBe(body.confirmation_code);
-    expect(desk.ledger.issuedEntries().map(({ serial }) => serial)).toEqual([1, 1]);
-    expect(await updated.confirmAtDesk(policy, activationCode)).toBe(confirmation_code);
-    expectOk(await air.addLicense({ ...body, confirmation_code }));
   });
 });
 
