@@ -27,24 +27,10 @@ function makeDataFolder() {
   return { root, folder, tls, runTls, key: join(root, "data-ca", "ca.key") };
 }
 
-type DataFolder = ReturnType<typeof makeDataFolder>;
-
 const readSubjectNames = (path: string): string =>
   new X509Certificate(readFileSync(path)).subjectAltName ?? "";
 
 const runOpenssl = (...args: string[]) => Bun.spawnSync(["openssl", ...args]);
-
-/** A CA as older versions created it: its key is in the data folder, and it may sign any name. */
-function makeOldCa({ folder, tls }: DataFolder): void {
-  mkdirSync(join(folder, "tls"), { mode: 0o700 });
-  const key = ["-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"];
-  const files = ["-keyout", tls("ca.key"), "-out", tls("ca.pem")];
-  const limits = ["-addext", "basicConstraints=critical,CA:TRUE,pathlen:0", "-days", "30"];
-  const subject = ["-subj", "/CN=Berth site CA of old"];
-  const created = runOpenssl("req", "-x509", ...key, ...files, ...limits, ...subject);
-  if (!created.success) throw new Error(created.stderr.toString());
-  for (const name of ["ca.key", "ca.pem"]) chmodSync(tls(name), 0o600);
-}
 
 describe("the site CA", () => {
   test("signs for its names, for five years, and its key is not in the data folder", async () => {
@@ -205,71 +191,6 @@ describe("the key of the site CA", () => {
       expect([read.success, read.stdout.length]).toEqual([false, 0]);
     },
   );
-});
-
-describe.skipIf(Bun.which("openssl") === null)("a site CA of an older version", () => {
-  test("still renews the certificate, with a warning and the command that moves its key", async () => {
-    const site = makeDataFolder();
-    makeOldCa(site);
-    const root = readFileSync(site.tls("ca.pem"), "utf8");
-    const renewed = await site.runTls("init", "--names", "berth.plant7.lan");
-    expect([renewed.code, renewed.stdout]).toEqual([
-      0,
-      expect.stringMatching(/the site CA did not change[^]*any name: --new-ca/),
-    ]);
-    expect(renewed.stderr).toContain(`move it with berth tls move-ca --data ${site.folder}`);
-    expect(readFileSync(site.tls("ca.pem"), "utf8")).toBe(root);
-    const verified = runOpenssl("verify", "-CAfile", site.tls("ca.pem"), site.tls("server.pem"));
-    expect(verified.success).toBe(true);
-    expect(existsSync(site.key)).toBe(false);
-  });
-
-  test("is moved out of the data folder by berth tls move-ca and signs from there", async () => {
-    const site = makeDataFolder();
-    makeOldCa(site);
-    const doctor = async (): Promise<string> =>
-      (await runBinary(["doctor", "--data", site.folder])).stdout.replaceAll(/\s+/g, " ");
-    expect(await doctor()).toMatch(
-      /warning The key of the site CA, \S+ca\.key, is in a folder that the server can read/,
-    );
-    const moved = await site.runTls("move-ca");
-    expect([moved.code, moved.stdout]).toEqual([0, expect.stringContaining(site.key)]);
-    expect([existsSync(site.tls("ca.key")), modeOf(site.key)]).toEqual([false, "600"]);
-    expect(await doctor()).not.toContain("is in a folder that the server can read");
-    expect(await doctor()).toMatch(/note The site CA can sign for any name/);
-    const renewed = await site.runTls("init");
-    expect([renewed.code, renewed.stderr]).toEqual([0, ""]);
-    expect(
-      runOpenssl("verify", "-CAfile", site.tls("ca.pem"), site.tls("server.pem")).success,
-    ).toBe(true);
-    const again = await site.runTls("move-ca");
-    expect([again.code, again.stderr]).toEqual([
-      1,
-      expect.stringContaining("contains no site CA key"),
-    ]);
-  });
-
-  test("completes an interrupted move-ca when it is run again", async () => {
-    const site = makeDataFolder();
-    makeOldCa(site);
-    const old = readFileSync(site.tls("ca.key"));
-    expect((await site.runTls("move-ca")).code).toBe(0);
-    writeFileSync(site.tls("ca.key"), old, { mode: 0o600 });
-    expect((await site.runTls("move-ca")).code).toBe(0);
-    expect(existsSync(site.tls("ca.key"))).toBe(false);
-    expect((await site.runTls("init")).code).toBe(0);
-  });
-
-  test("is replaced by --new-ca, which deletes the old key", async () => {
-    const site = makeDataFolder();
-    makeOldCa(site);
-    const created = await site.runTls("init", "--new-ca", "--names", "berth.plant7.lan");
-    expect([created.code, created.stderr]).toEqual([0, ""]);
-    expect([existsSync(site.tls("ca.key")), existsSync(site.key)]).toEqual([false, true]);
-    expect(readNameConstraints(readFileSync(site.tls("ca.pem"), "utf8"))?.names).toContain(
-      "berth.plant7.lan",
-    );
-  });
 });
 
 describe("a client certificate", () => {

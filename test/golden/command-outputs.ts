@@ -288,8 +288,6 @@ async function runOnStoppedSite(to: CommandRecorder): Promise<void> {
   await to.run("support-bundle support.tar --yes");
   await to.run("tls init --names berth.plant7.lan,10.1.0.5");
   await to.run("tls client --name ws-17 --out ws-17.pem");
-  renameSync(join(to.folder, "site-ca/ca.key"), join(to.folder, "site/tls/ca.key"));
-  await to.run("tls move-ca");
   mkdirSync(join(to.folder, "backups"));
   await to.run("backup-job site backups 2");
   await to.run("move out site.move --yes");

@@ -7,7 +7,6 @@ import { realDisk } from "../../platform/files/disk.ts";
 import { isPortInUse, findListeningProcess } from "../../platform/network/ports.ts";
 import { describeProcess } from "../../platform/system/processes.ts";
 import { hasSystemd, systemctl, type ToolResult } from "../../platform/system/systemd.ts";
-import { readNameConstraints } from "../../platform/crypto/name-constraints.ts";
 import { formatListenAddress, type ListenAddress } from "../serve/listen-address.ts";
 import { servicePaths, SERVICE_UNIT } from "../service/unit.ts";
 import { tlsPaths } from "../tls/tls-files.ts";
@@ -31,7 +30,6 @@ export const checkHost = (host: HostToCheck): HealthReport[] => [
   ...host.listenAddresses.map((listen) => checkPort(listen, host.pid)),
   ...checkFirewalls(host.listenAddresses.map(({ port }) => port)),
   ...checkCertificateFile(host),
-  ...checkAuthority(host.folder),
   ...checkService(host),
 ];
 
@@ -74,34 +72,6 @@ function checkCertificateFile({ folder, pid, ...time }: HostToCheck): HealthRepo
     ];
   }
   return pid === null ? [checkCertificate(instant(Date.parse(validTo)), time)] : [];
-}
-
-/** Clients trust all that the site CA signs: for which names can it sign, and who has its key? */
-function checkAuthority(folder: string): HealthReport[] {
-  const { caCertificate, oldCaKey } = tlsPaths(folder);
-  const bytes = realDisk.read(caCertificate);
-  const root =
-    bytes === null || readValidTo(bytes) === null ? null : new TextDecoder().decode(bytes);
-  const reports: HealthReport[] = [];
-  if (realDisk.stat(oldCaKey) !== null) {
-    reports.push(
-      findingReport("site_ca_exposed", "warning", {
-        summary: `The key of the site CA, ${oldCaKey}, is in a folder that the server can read`,
-        remedy: "Move the key to a folder of root",
-        command: "berth tls move-ca",
-      }),
-    );
-  }
-  if (root !== null && readNameConstraints(root) === null) {
-    reports.push(
-      findingReport("site_ca_unrestricted", "note", {
-        summary: "The site CA can sign for any name",
-        remedy: "Create one for this server only, and distribute it to the clients",
-        command: "berth tls init --new-ca",
-      }),
-    );
-  }
-  return reports;
 }
 
 function readValidTo(pem: Uint8Array): string | null {

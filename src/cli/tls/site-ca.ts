@@ -6,6 +6,10 @@ import { realDisk } from "../../platform/files/disk.ts";
 import { errorCode } from "../../platform/files/system-error.ts";
 import { replaceFile } from "../../platform/files/files.ts";
 import { Misuse } from "../frame/options.ts";
+import {
+  readNameConstraints,
+  type NameConstraints,
+} from "../../platform/crypto/name-constraints.ts";
 import type { Authority } from "../../platform/crypto/x509.ts";
 import { Failure } from "../frame/command.ts";
 import { servicePaths } from "../service/unit.ts";
@@ -16,11 +20,9 @@ export interface SiteCa {
   readonly authority: Authority;
   /** What clients trust. */
   readonly root: string;
-  /** Sent with every certificate it signs; empty: clients trust the signer itself. */
-  readonly chain: string;
+  /** What it can sign for. */
+  readonly limits: NameConstraints;
   readonly keyPath: string;
-  /** Its key is in the data folder, where older versions stored it. */
-  readonly isInDataFolder: boolean;
 }
 
 /** The options that say where a CA is. */
@@ -54,20 +56,10 @@ export const caKeyPath = ({ path }: CaFolder): string => join(path, "ca.key");
 
 /** Null: there is no CA yet. If the key of an existing CA is missing, it is never replaced. */
 export function readSiteCa(options: SiteCaOptions): SiteCa | null {
-  const { caCertificate, oldCaKey } = tlsPaths(options.data);
   const keyPath = caKeyPath(getCaFolder(options));
   const keyFile = readText(keyPath);
-  if (keyFile !== null) return parseSiteCa(keyFile, { keyPath, isInDataFolder: false });
-  const [root, oldKey] = [readText(caCertificate), readText(oldCaKey)];
-  if (root === null && oldKey === null) return null;
-  if (root === null) {
-    throw new Failure(
-      `${caCertificate} is missing, but its key exists`,
-      "restore it, or create a new CA with berth tls init --new-ca and distribute it",
-    );
-  }
-  if (oldKey !== null)
-    return parseSiteCa(`${oldKey}${root}`, { keyPath: oldCaKey, isInDataFolder: true });
+  if (keyFile !== null) return parseSiteCa(keyFile, keyPath);
+  if (readText(tlsPaths(options.data).caCertificate) === null) return null;
   throw new Failure(
     `the key of the site CA is not in ${keyPath}`,
     "specify its folder with --ca-dir DIR, or create a new CA with berth tls init --new-ca and distribute it",
@@ -76,23 +68,26 @@ export function readSiteCa(options: SiteCaOptions): SiteCa | null {
 
 const PEM_BLOCK = /-----BEGIN ([A-Z ]+)-----[^-]+-----END [A-Z ]+-----\n?/g;
 
-/** Parses the key, the signer's certificate, and the root's certificate if that is another. */
-function parseSiteCa(text: string, location: Pick<SiteCa, "keyPath" | "isInDataFolder">): SiteCa {
+/** Parses the key, the signer's certificate, and the root's certificate. */
+function parseSiteCa(text: string, keyPath: string): SiteCa {
   const blocks = [...text.matchAll(PEM_BLOCK)].map(([block, kind = ""]) => ({ block, kind }));
   const key = blocks.find(({ kind }) => kind.endsWith("PRIVATE KEY"))?.block;
   const certificates = blocks
     .filter(({ kind }) => kind === "CERTIFICATE")
     .map(({ block }) => block);
-  const [certificate, root = certificate] = certificates;
+  const [certificate, root] = certificates;
   if (key === undefined || certificate === undefined || root === undefined)
-    throw damagedKeyError(location);
+    throw damagedKeyError(keyPath);
   let signer: X509Certificate;
+  let limits: NameConstraints | null;
   try {
+    limits = readNameConstraints(certificate);
     signer = new X509Certificate(certificate);
-    if (!signer.checkPrivateKey(createPrivateKey(key))) throw damagedKeyError(location);
+    if (!signer.checkPrivateKey(createPrivateKey(key))) throw damagedKeyError(keyPath);
   } catch {
-    throw damagedKeyError(location);
+    throw damagedKeyError(keyPath);
   }
+  if (limits === null) throw damagedKeyError(keyPath);
   const endsAt = Date.parse(signer.validTo);
   if (endsAt <= wallClock()) {
     throw new Failure(
@@ -101,11 +96,10 @@ function parseSiteCa(text: string, location: Pick<SiteCa, "keyPath" | "isInDataF
     );
   }
   const name = signer.subject.replace(/^CN=/, "");
-  const chain = certificate === root ? "" : certificate;
-  return { authority: { name, endsAt, certificate, key }, root, chain, ...location };
+  return { authority: { name, endsAt, certificate, key }, root, limits, keyPath };
 }
 
-const damagedKeyError = ({ keyPath }: Pick<SiteCa, "keyPath">): Failure =>
+const damagedKeyError = (keyPath: string): Failure =>
   new Failure(
     `${keyPath} is not the key of the site CA`,
     "restore it, or create a new CA with berth tls init --new-ca and distribute it",
@@ -128,11 +122,7 @@ export async function saveSiteCa(folder: CaFolder, key: string, certificates: re
     );
   }
   if (folder.isDefault) refuseForeignFolder(folder.path);
-  await replaceFile(
-    realDisk,
-    caKeyPath(folder),
-    Buffer.from(`${key}${[...new Set(certificates)].join("")}`),
-  );
+  await replaceFile(realDisk, caKeyPath(folder), Buffer.from(`${key}${certificates.join("")}`));
 }
 
 const GROUP_AND_OTHERS = 0o077;

@@ -11,8 +11,6 @@ import type { ServeSettings } from "../serve/settings.ts";
 /** The files that `berth tls init` creates in the data folder. */
 export const tlsPaths = (folder: string) => ({
   caCertificate: join(folder, "tls", "ca.pem"),
-  /** Where older versions stored the CA's key. */
-  oldCaKey: join(folder, "tls", "ca.key"),
   certificate: join(folder, "tls", "server.pem"),
   key: join(folder, "tls", "server.key"),
 });

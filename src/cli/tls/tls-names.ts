@@ -51,9 +51,8 @@ function previousNames(folder: string): readonly string[] {
 /** For an existing CA: everything that it may sign for, and nothing else. */
 export function choosePermittedNames(names: readonly string[], ca: SiteCa): string[] {
   const requested = normalizeNames(names);
-  const permitted = readNameConstraints(ca.authority.certificate);
+  const permitted = ca.limits;
   const machine = machineNames().filter(isValidName);
-  if (permitted === null) return [...new Set([...requested, ...machine])];
   const refused = requested.filter((name) => !isPermitted(permitted, name));
   if (refused.length > 0) {
     throw new Failure(

@@ -91,8 +91,6 @@ export const INSTALLATION_CODES = [
   "port_taken",
   "firewall_closed",
   "certificate_invalid",
-  "site_ca_exposed",
-  "site_ca_unrestricted",
   "service_missing",
   "service_other_folder",
   "service_stopped",

@@ -137,7 +137,6 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "admin session list": [...SITE, "json"],
   "admin session revoke": [...SITE, "json"],
   "tls init": words("data names ca-dir new-ca limit-addresses config json"),
-  "tls move-ca": ["data", "ca-dir", "config", "json"],
   "tls client": ["data", "name", "days", "out", "ca-dir", "config", "json"],
   "usage statement": [...SITE, "vendor", "number", "out", "qr", "json"],
   "usage statements": [...SITE, "json"],

@@ -7,7 +7,7 @@ import { realDisk } from "../../../platform/files/disk.ts";
 import { replaceFile } from "../../../platform/files/files.ts";
 import { err, ok, type Result } from "../../../domain/result.ts";
 import { Misuse, text, type InvalidValue } from "../../frame/options.ts";
-import { runAsFolderOwner, becomeFolderOwner } from "../../../platform/files/owner.ts";
+import { becomeFolderOwner } from "../../../platform/files/owner.ts";
 import { randomBytes } from "../../../platform/crypto/random.ts";
 import { readNameConstraints } from "../../../platform/crypto/name-constraints.ts";
 import {
@@ -21,7 +21,6 @@ import { refuseToReplace, writeOutputText } from "../../files/output-file.ts";
 import { Failure } from "../../frame/command.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
-import { printWarning } from "../../frame/terminal.ts";
 import {
   getCaFolder,
   caKeyPath,
@@ -55,7 +54,6 @@ const init = defineCommand({
     refuseMissingFolder(folder);
     const now = wallClock();
     const existing = options.newCa ? null : readSiteCa(options);
-    if (existing?.isInDataFolder === true) warnAboutOldKey(existing, folder);
     const names =
       existing === null
         ? chooseServerNames(options.names, folder)
@@ -68,11 +66,8 @@ const init = defineCommand({
     realDisk.makeFolder(dirname(paths.certificate));
     await replaceFile(realDisk, paths.caCertificate, Buffer.from(ca.root));
     await replaceFile(realDisk, paths.key, Buffer.from(server.key));
-    const chain = Buffer.from(`${server.certificate}${ca.chain}`);
+    const chain = Buffer.from(`${server.certificate}${ca.authority.certificate}`);
     await replaceFile(realDisk, paths.certificate, chain);
-    // Certificates of the old CA are no longer trusted, so its key is not needed.
-    if (existing === null && realDisk.stat(paths.oldCaKey) !== null)
-      realDisk.remove(paths.oldCaKey);
     const summary: TlsFilesSummary = {
       names,
       validTo: formatEnd(server.certificate),
@@ -85,33 +80,6 @@ const init = defineCommand({
     return {
       json: { ...files, names, valid_until, fingerprint, is_new_ca },
       text: formatResult(folder, ca, summary),
-    };
-  },
-});
-
-const moveCa = defineCommand({
-  name: "tls move-ca",
-  summary: "move the site CA's key out of the data folder, where older versions kept it",
-  options: { data: option.data, caDir: option.caDir, config: option.config, json: option.json },
-  examples: ["sudo berth tls move-ca"],
-  async run(options) {
-    const { data: folder } = options;
-    refuseMissingFolder(folder);
-    const ca = readSiteCa(options);
-    const { oldCaKey } = tlsPaths(folder);
-    const caFolder = getCaFolder(options);
-    if (ca === null || realDisk.stat(oldCaKey) === null) {
-      throw new Failure(`${folder} contains no site CA key`, "there is nothing to move");
-    }
-    // False if an earlier run was interrupted before it removed the old file.
-    if (ca.isInDataFolder) {
-      await saveSiteCa(caFolder, ca.authority.key, [ca.authority.certificate, ca.root]);
-    }
-    await runAsFolderOwner(folder, async () => realDisk.remove(oldCaKey));
-    const path = caKeyPath(caFolder);
-    return {
-      json: { path },
-      text: `the site CA's key is now in ${path}; certificates and clients are not affected`,
     };
   },
 });
@@ -138,13 +106,12 @@ const client = defineCommand({
     const ca = readSiteCa(options);
     if (ca === null)
       throw new Failure(`${folder} has no site CA yet`, "create one with berth tls init");
-    if (ca.isInDataFolder) warnAboutOldKey(ca, folder);
     refuseToReplace(out);
     const { certificate, key } = issueClientCertificate(ca.authority, name, {
       now: wallClock(),
       days: days ?? DEFAULT_CLIENT_DAYS,
     });
-    await writeOutputText(out, `${certificate}${ca.chain}${key}`);
+    await writeOutputText(out, `${certificate}${ca.authority.certificate}${key}`);
     const validTo = formatEnd(certificate);
     return {
       json: { name, path: out, valid_until: validTo },
@@ -170,12 +137,6 @@ function parseDays(text: string): Result<number, InvalidValue> {
   return err({ problem, hint: "for example --days 30" });
 }
 
-function warnAboutOldKey({ keyPath }: SiteCa, folder: string): void {
-  printWarning(
-    `${keyPath} is in a folder that the server can read; move it with berth tls move-ca --data ${folder}`,
-  );
-}
-
 async function newSiteCa(
   caFolder: CaFolder,
   names: readonly string[],
@@ -189,8 +150,9 @@ async function newSiteCa(
   const title = `Berth site CA ${randomBytes(4)} of ${hostname()}`;
   const { root, ...authority } = createAuthority(title, permitted, wallClock());
   await saveSiteCa(caFolder, authority.key, [authority.certificate, root]);
-  const keyPath = caKeyPath(caFolder);
-  return { authority, root, chain: authority.certificate, keyPath, isInDataFolder: false };
+  const limits = readNameConstraints(authority.certificate);
+  if (limits === null) throw new Error("the new site CA has no name constraints");
+  return { authority, root, limits, keyPath: caKeyPath(caFolder) };
 }
 
 interface TlsFilesSummary {
@@ -206,11 +168,9 @@ function formatResult(
   { names, validTo, fingerprint, isNew }: TlsFilesSummary,
 ): string {
   const { caCertificate } = tlsPaths(folder);
-  const limits = readNameConstraints(ca.authority.certificate);
-  const signableNames =
-    limits === null
-      ? "any name: --new-ca creates one that can sign only for this server"
-      : [...limits.names, ...(limits.addresses ?? ["any address"])].join(", ");
+  const signableNames = [...ca.limits.names, ...(ca.limits.addresses ?? ["any address"])].join(
+    ", ",
+  );
   return `${isNew ? "created a site CA and a server certificate" : "renewed the server certificate; the site CA did not change"}
   names         ${names.join(", ")}
   valid until   ${validTo}
@@ -235,4 +195,4 @@ The server does not send Strict-Transport-Security: browsers would then refuse p
 const formatEnd = (certificate: string | Uint8Array): string =>
   new Date(new X509Certificate(certificate).validTo).toISOString();
 
-export const tlsCommands = [init, moveCa, client];
+export const tlsCommands = [init, client];
