@@ -21,6 +21,7 @@ import { measureRules } from "./rules.ts";
 import { measureSlowDisks } from "./slow-disks.ts";
 import { measureSpeed } from "./speed.ts";
 import { measureStart } from "./start.ts";
+import { measureTables } from "./tables.ts";
 import { measureWaiting } from "./waiting.ts";
 
 const [USAGE_ERROR, INVALID_RUN] = [2, 1];
@@ -33,6 +34,7 @@ const PARTS: Readonly<Record<PartName, (options: BenchOptions) => Promise<PartRe
   queue: ({ size }) => measureQueue(size),
   rules: async ({ size }) =>
     joinResults(await measureRules(size), await measureRuledHeartbeats(size)),
+  tables: ({ size }) => measureTables(size),
   waiting: ({ size }) => measureWaiting(size),
   checkpoints: ({ size }) => measureCheckpoints(size),
   "slow-disks": ({ size }) => measureSlowDisks(size),

@@ -14,6 +14,7 @@ describe("the options of the benchmark", () => {
       "waiting",
       "queue",
       "rules",
+      "tables",
       "checkpoints",
       "slow-disks",
       "pair",

@@ -13,6 +13,7 @@ const USUAL_PARTS = [
   "waiting",
   "queue",
   "rules",
+  "tables",
   "checkpoints",
   "slow-disks",
   "pair",
