@@ -21,10 +21,16 @@ import type { ListenAddress } from "../serve/listen-address.ts";
 import type { ServeSettings } from "../serve/settings.ts";
 import { findStartRefusal } from "../serve/start-checks.ts";
 import { checkBackupFolder } from "./backup-folder.ts";
-import { checkEventProgram } from "./event-program.ts";
 import { checkDataFolder } from "./folder.ts";
 import { checkHost } from "./host.ts";
-import { checkPairDatabase } from "./pair-database.ts";
+import { accessSync, constants, statSync } from "node:fs";
+import { errorCode } from "../../platform/files/system-error.ts";
+import { quoteIfNeeded } from "../../platform/shell-quote.ts";
+import { isHiddenByUnit } from "../service/unit.ts";
+import { checkPairLog } from "../../operations/pair/open-log.ts";
+import { databaseFindings } from "../../operations/health/pair.ts";
+import { readPairOptions } from "../serve/pair-options.ts";
+import { readPasswordSources } from "../serve/service-credentials.ts";
 
 /** What is examined: the settings, where they come from, and whether their file is valid. */
 export interface Installation {
@@ -184,5 +190,84 @@ async function readSite({ settings, environment }: Installation): Promise<Site> 
       command: "berth status",
     });
     return { pid: null, report };
+  }
+}
+
+const unusable = (summary: string, remedy: string, command: string | null = null) => [
+  findingReport("on_event_unusable", "warning", { summary, remedy, command }),
+];
+
+const OTHERS_CAN_WRITE = 0o022;
+
+/** Checks, as the owner of the data folder, whether the program of `on_event` can be run. */
+function checkEventProgram(onEvent: readonly string[], isService: boolean): HealthReport[] {
+  const [program] = onEvent;
+  if (program === undefined || !program.startsWith("/")) return [];
+  const path = quoteIfNeeded(program);
+  if (isService && isHiddenByUnit(program)) {
+    return unusable(
+      `The service cannot run ${program} of on_event`,
+      "Its unit hides home folders, /tmp and /var/tmp: move the program, for example to " +
+        "/usr/local/bin",
+    );
+  }
+  try {
+    const { mode } = statSync(program);
+    accessSync(program, constants.X_OK);
+    if ((mode & OTHERS_CAN_WRITE) !== 0) {
+      return unusable(
+        `Other users can change ${program}, which the server runs (on_event)`,
+        "Let only its owner write to it",
+        `chmod go-w ${path}`,
+      );
+    }
+    if (statSync(program).isFile()) {
+      return [passedReport("notifications", `${program} can be run for events`)];
+    }
+    return unusable(`${program} of on_event is no file`, "Set on_event to a program");
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "EACCES") {
+      return unusable(
+        `The server may not run ${program} of on_event (EACCES)`,
+        "Make it executable for the user of the server",
+        `chmod 755 ${path}`,
+      );
+    }
+    if (code === null) throw error;
+    return unusable(
+      `${program} of on_event cannot be run (${code})`,
+      "Set on_event to a program that exists",
+    );
+  }
+}
+
+/**
+ * Checks the database of a pair as a start does, and changes nothing. A running server reports what
+ * it finds itself.
+ */
+async function checkPairDatabase(
+  settings: ServeSettings,
+  appliance: string | null,
+  environment: Environment,
+): Promise<HealthReport[]> {
+  const pair = readPairOptions(settings);
+  if (pair === null) return [];
+  try {
+    const options = { ...pair, ...readPasswordSources(environment) };
+    const database = await checkPairLog(options, appliance);
+    const findings = databaseFindings({ database });
+    if (findings.length > 0) return [{ findings, passed: [] }];
+    const { version, server } = database;
+    return [passedReport("pair_database", `PostgreSQL ${version} at ${server} can keep the log`)];
+  } catch (error) {
+    const refusal = findFolderError(error);
+    if (refusal === null) throw error;
+    return [
+      findingReport("pair_database_refused", "error", {
+        summary: capitalize(refusal.message),
+        remedy: capitalize(refusal.hint),
+      }),
+    ];
   }
 }

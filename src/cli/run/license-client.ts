@@ -2,7 +2,6 @@ import { SECOND } from "../../domain/time.ts";
 import { AUDIENCE_HEADER, COMMAND_LINE_AUDIENCE } from "../../http/faults.ts";
 import { messageOfError } from "../../platform/error-message.ts";
 import { errorCode } from "../../platform/files/system-error.ts";
-import { AppliancePin } from "./appliance-pin.ts";
 import {
   readJson,
   readMember,
@@ -13,6 +12,7 @@ import {
   type Undecided,
 } from "./claim-reply.ts";
 import { findTlsFault } from "./tls-fault.ts";
+import { APPLIANCE_HEADER } from "../../http/appliance-header.ts";
 
 /** Whether a server confirmed that the slot is free; in a takeover, it is worth another try. */
 export type ReleaseOutcome = "released" | "takeover" | "unconfirmed";
@@ -226,3 +226,23 @@ const NETWORK_ERRORS: Readonly<Record<string, string>> = {
   ECONNRESET: "the connection was closed",
   ENOTFOUND: "no such host",
 };
+
+/**
+ * The appliance that answered first. Several servers of one command are the hosts of a pair, which
+ * are one appliance: a slot at an unrelated server would be a second slot.
+ */
+class AppliancePin {
+  #id: string | null = null;
+
+  /** Why a reply is not used; null: it is of the same appliance, or of the first one. */
+  findOther({ headers }: Response): string | null {
+    const id = headers.get(APPLIANCE_HEADER);
+    if (this.#id === null || id === null || id === this.#id) return null;
+    return `is another appliance: ${id}, not ${this.#id}`;
+  }
+
+  /** Keeps the appliance of the first reply that decided. */
+  keep({ headers }: Response): void {
+    this.#id ??= headers.get(APPLIANCE_HEADER);
+  }
+}

@@ -1,6 +1,6 @@
 import type { DataFolderKind } from "../../domain/model/state.ts";
 import type { Services } from "../../http/services.ts";
-import type { Listener } from "../../http/server.ts";
+import type { Listener, AccessPolicy } from "../../http/server.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { reserveDescriptors } from "../../platform/files/descriptor-reserve.ts";
 import { realDisk } from "../../platform/files/disk.ts";
@@ -28,13 +28,15 @@ import {
   serveTls,
 } from "./listeners.ts";
 import { FullCheckSchedule } from "../maintenance/full-check.ts";
-import { describeServerAccess } from "./server-access.ts";
 import { LiveSettings } from "./live-settings.ts";
 import { createNotifier } from "./notifications.ts";
 import type { ServeSettings } from "./settings.ts";
 import { readStartSettings } from "./start-checks.ts";
 import { print, printWarning } from "../frame/terminal.ts";
 import { certificateView } from "../tls/tls-files.ts";
+import type { AccessControl } from "../../operations/access/access-control.ts";
+import type { ServerAccess } from "../../operations/health/exposures.ts";
+import { formatListenAddress } from "./listen-address.ts";
 
 export interface ServerContext extends Services {
   /** The address applications use, as a URL. */
@@ -242,3 +244,29 @@ function reportIncompleteCheckpoint(
 
 const nothingToReload = (): void =>
   log.info("nothing to reload: no certificate is in use, and settings are read only at the start");
+
+interface AccessSources {
+  readonly policy: AccessPolicy;
+  readonly access: AccessControl;
+  readonly settings: Pick<
+    ServeSettings,
+    "listen" | "listenTls" | "metricsListen" | "clientNetworks" | "adminNetworks"
+  >;
+}
+
+/** How this server can be reached, and by whom: its settings, and whether a credential exists. */
+const describeServerAccess = ({ policy, access, settings }: AccessSources): ServerAccess => ({
+  isClaimed: access.isClaimed(),
+  isDemo: policy.adminOpen,
+  clientAuth: policy.clientAuth,
+  allowsPlainCredentials: policy.allowPlain,
+  clientNetworks: settings.clientNetworks,
+  adminNetworks: settings.adminNetworks,
+  plainHost: settings.listen.host,
+  plainAddress: formatListenAddress(settings.listen),
+  hasTls: settings.listenTls !== null,
+  metrics: settings.metricsListen && {
+    host: settings.metricsListen.host,
+    address: formatListenAddress(settings.metricsListen),
+  },
+});

@@ -11,7 +11,6 @@ import type { Desk } from "../desk.ts";
 import { refuseReturnedLicense } from "./returned-license.ts";
 import { isSignedWithRetiredKey } from "../ledger/license-list.ts";
 import { DeskRefused } from "../desk-refused.ts";
-import { chooseHosts } from "./licensed-hosts.ts";
 import { describeHostDifference } from "../../domain/licenses/terms-difference.ts";
 import { findSplits } from "./pair-continuity.ts";
 import { findRepeatedRestores, listGraces } from "./restore-grace.ts";
@@ -238,3 +237,45 @@ function deriveLicenseId(desk: Desk, request: LicenseRequest | null): number {
   const name = [desk.vendor.vendor, request?.appliance, request?.request_id].join(" ");
   return Number.parseInt(sha256(name).slice(0, 12), 16) || 1;
 }
+
+type HostOptions = Pick<IssueOptions, "request" | "hosts">;
+
+/**
+ * The hardware ids of both hosts, for a license of two; null: it is for one host. Two hosts are
+ * never granted without the vendor's word: a pair that is split on purpose can grant each slot
+ * twice.
+ */
+function chooseHosts(
+  { request, hosts: wanted }: HostOptions,
+  before: IssuedEntry | null,
+): readonly string[] | null {
+  const hadTwo = before?.hosts !== undefined;
+  if (request === null) {
+    if (wanted !== null && (wanted === 2) !== hadTwo) throw needsRequest(wanted);
+    return before?.hosts ?? null;
+  }
+  const requested = request.pair?.hosts.map(({ hardware_id }) => hardware_id) ?? null;
+  if (wanted === 1) return null;
+  if (requested === null) {
+    if (wanted === 2) throw needsRequest(2);
+    if (!hadTwo) return null;
+    throw new DeskRefused(
+      `license ${before.license_id} is for two hosts, and the request is for one`,
+      "--hosts 1 binds the license to that host; berth license request --hosts 2 at the site requests two",
+    );
+  }
+  if (wanted === null && !hadTwo) throw needsConsent(request);
+  return requested;
+}
+
+const needsRequest = (hosts: number): DeskRefused =>
+  new DeskRefused(
+    hosts === 2 ? "the request is for one host" : "a renewal from the ledger keeps both hosts",
+    `ask the site for a new request: berth license request --hosts ${hosts}`,
+  );
+
+const needsConsent = ({ pair }: LicenseRequest): DeskRefused =>
+  new DeskRefused(
+    `the site asks for a license of two hosts, ${pair?.hosts.map(({ name }) => name).join(" and ")}`,
+    `--hosts 2 grants it; --hosts 1 binds the license to ${pair?.leader} alone`,
+  );
