@@ -1,6 +1,6 @@
 import { addGap } from "../audit/audit-gaps.ts";
-import { lapsedBorrowKey } from "../clock/clock-jumps.ts";
-import type { Event } from "../model/event.ts";
+import { lapsedBorrowKey, sumJumps } from "../clock/clock-jumps.ts";
+import type { Event, FeatureTaken, SlotTaken } from "../model/event.ts";
 import { isGrant } from "../event-catalogue.ts";
 import {
   addCount,
@@ -19,21 +19,23 @@ import {
   holderPoolOf,
   moveRecalls,
   recallReservation,
+  endRecall,
 } from "./evolve-rules.ts";
 import type { HolderPool } from "../model/rules/indexed-rules.ts";
 import { completeContact, type Contact } from "../model/slots/contact.ts";
 import type { BaseRegistration } from "../model/slots/registration.ts";
 import type { DataFolderKind, State } from "../model/state.ts";
 import { isTimeDependent } from "../model/licenses/terms.ts";
-import { latest, type Instant } from "../time.ts";
+import { latest, type Instant, later } from "../time.ts";
 import {
   emptyMutableState,
   type MutableState,
   type MutableLicense,
   type MutableRegistration,
+  newRegistration,
+  type MutableFeature,
 } from "./mutable-state.ts";
 import type { MutableSlotPool } from "./mutable-slot-pool.ts";
-import { keepLapsedBorrow, dropSettledBorrows, dropLapsedBorrowsOf } from "./lapsed-borrows.ts";
 import { observeEpisodes, recordEpisode } from "./evolve-demand.ts";
 import { moveAway, moveIn, restore, countRefusals } from "./evolve-appliance.ts";
 import {
@@ -44,7 +46,6 @@ import {
   takePlace,
   withdrawHold,
 } from "./evolve-queue.ts";
-import { requireFeature, takeFeature, takeSlot } from "./take-slots.ts";
 import { acknowledgeStatement, addStatement } from "./evolve-statements.ts";
 import { addIdempotencyRecord, dropIdempotencyRecordsOf } from "./evolve-idempotency.ts";
 
@@ -287,4 +288,90 @@ function requireHolder<T extends BaseRegistration>(pool: MutableSlotPool<T>, use
   const holder = pool.get(user);
   if (holder === undefined) throw new Error("an event names a user who holds no slot");
   return holder;
+}
+
+/**
+ * Called when a registration's borrow has ended. If the clock jumped, that end may truly be in the
+ * future, and so is the end of the lease that its application holds.
+ */
+function keepLapsedBorrow(
+  state: MutableState,
+  license: number,
+  registration: MutableRegistration,
+): void {
+  const { user, slot, registeredAt, contact, borrowedUntil, borrowedAt } = registration;
+  if (borrowedUntil === null || borrowedAt === null) return;
+  if (isSettled(state, borrowedUntil)) return;
+  const key = lapsedBorrowKey(license, user);
+  const existing = state.lapsedBorrows.get(key);
+  const { takenFrom, identity } = registration;
+  // Of two borrows, the one without a device keeps that of the other one: its lease may be valid.
+  const leasedTo = registration.leasedTo ?? existing?.leasedTo ?? null;
+  if (existing !== undefined && existing.borrowedUntil > borrowedUntil) {
+    state.lapsedBorrows.set(key, { ...existing, leasedTo: existing.leasedTo ?? leasedTo });
+    return;
+  }
+  state.lapsedBorrows.set(key, {
+    license,
+    user,
+    slot,
+    registeredAt,
+    contact,
+    borrowedUntil,
+    borrowedAt,
+    leasedTo,
+    ...(takenFrom !== contact && { takenFrom }),
+    ...(identity !== null && { identity }),
+  });
+}
+
+/** Drops the lapsed borrows that have ended even if every recorded jump was wrong. */
+function dropSettledBorrows(state: MutableState): void {
+  for (const [key, { borrowedUntil }] of state.lapsedBorrows)
+    if (isSettled(state, borrowedUntil)) state.lapsedBorrows.delete(key);
+}
+
+const isSettled = ({ clockJumps, latestEventAt }: MutableState, until: Instant): boolean =>
+  latestEventAt >= later(until, sumJumps(clockJumps));
+
+function dropLapsedBorrowsOf({ lapsedBorrows }: MutableState, license: number): void {
+  for (const [key, borrow] of lapsedBorrows)
+    if (borrow.license === license) lapsedBorrows.delete(key);
+}
+
+/** New slots of licenses and of their features. */
+
+function takeSlot(state: MutableState, event: SlotTaken): void {
+  const { user, slot, end, at, identity = null } = event;
+  state.nextSlot = Math.max(state.nextSlot, slot + 1);
+  const license = requireLicense(state, event.license);
+  const contact = completeContact(event.contact);
+  const registration = newRegistration(slot, user, at, end, contact, identity);
+  license.pool.add(registration);
+  state.rulesIndex.addHolder(holderPoolOf(license), registration);
+  if (event.home !== undefined) endRecall(state, license.terms.product, null, event.home);
+  state.slotChanges.add(event.license, user);
+  state.registrationsByPeer.add(registration);
+}
+
+function takeFeature(state: MutableState, event: FeatureTaken): void {
+  const { user, slot, end, timeoutAt = end, at, host = "", peer, identity = null } = event;
+  state.nextSlot = Math.max(state.nextSlot, slot + 1);
+  const ends = { end, setAt: at, timeoutAt };
+  const takenFrom = { hostname: host, peer };
+  const registration = { slot, user, registeredAt: at, ...ends, takenFrom, identity };
+  requireFeature(state, event).pool.add(registration);
+  state.slotChanges.add(event.license, user);
+  const pool = holderPoolOf(requireLicense(state, event.license), event.feature);
+  state.rulesIndex.addHolder(pool, registration);
+  if (event.home !== undefined) endRecall(state, pool.product, event.feature, event.home);
+}
+
+function requireFeature(
+  state: MutableState,
+  event: { license: number; feature: string },
+): MutableFeature {
+  const feature = requireLicense(state, event.license).features.get(event.feature);
+  if (feature === undefined) throw new Error("an event names a feature its license does not have");
+  return feature;
 }

@@ -1,8 +1,7 @@
 import { renewHeldFeatures } from "../features/features.ts";
-import { isSameMachine, type Contact } from "../model/slots/contact.ts";
+import { isSameMachine, type Contact, machineOf } from "../model/slots/contact.ts";
 import { checkSlotCaps } from "./slot-caps.ts";
 import { findMissingFields, type LicenseSelector } from "../licenses/licenses.ts";
-import { findContactChange } from "./contact-change.ts";
 import { makeDecision } from "../model/decision.ts";
 import { findLeasedDevice, checkLeasedElsewhere } from "./leases.ts";
 import { findHold, leaveQueue } from "../queue/holds.ts";
@@ -17,7 +16,11 @@ import {
   type SlotDecision,
   expireEndedSlot,
 } from "./slots.ts";
-import type { State } from "../model/state.ts";
+import type { State, License } from "../model/state.ts";
+import type { ContactChanged } from "../model/event.ts";
+import { limits } from "../model/limits.ts";
+import type { Registration } from "../model/slots/registration.ts";
+import { later, type Instant } from "../time.ts";
 
 export interface Register extends LicenseSelector {
   readonly type: "Register";
@@ -81,4 +84,21 @@ export function decideRegister(
     outcome,
     contactChanges,
   );
+}
+
+/**
+ * The event to audit when a slot's holder calls from another machine. Two machines may alternate
+ * under one user name with every heartbeat, so a change is audited at most once a day. A change
+ * within that day is audited with the first heartbeat after it.
+ */
+function findContactChange(
+  { id: license }: License,
+  registration: Registration,
+  contact: Contact,
+  at: Instant,
+): ContactChanged[] {
+  const { user, slot, contactAuditedAt: auditedAt } = registration;
+  if (!registration.isContactUnaudited && isSameMachine(registration.contact, contact)) return [];
+  if (auditedAt !== null && at < later(auditedAt, limits.contactAuditInterval)) return [];
+  return [{ type: "ContactChanged", at, license, user, slot, ...machineOf(contact) }];
 }

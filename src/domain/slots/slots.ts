@@ -19,8 +19,7 @@ import type { CallerFacts, Identity } from "../model/rules/caller-facts.ts";
 import { getBorrowEnd, type Registration } from "../model/slots/registration.ts";
 import type { License, State } from "../model/state.ts";
 import { countFreeOfProduct, countFreeSlots, filterLendable } from "./free-slots.ts";
-import { findCollectable } from "./collect.ts";
-import { countHolds, findHold } from "../queue/holds.ts";
+import { countHolds, findHold, findPlace } from "../queue/holds.ts";
 import { canBorrow } from "../model/licenses/terms.ts";
 import { later, latest, MINUTE, type Instant } from "../time.ts";
 import { CLOCK_LIMITS } from "../clock/timekeeper.ts";
@@ -203,3 +202,25 @@ export const makeSlotExpired = (
   user,
   slot,
 });
+
+/**
+ * The license whose held slot the user may collect; null: none. Holds beyond the slots of a license
+ * cannot be collected: the next dispatch withdraws the newest of them. Nor can a hold of a member
+ * of a reserved group, if the user calls from elsewhere and is no member there.
+ */
+function findCollectable(
+  state: State,
+  licenses: readonly License[],
+  user: string,
+  home: string | null,
+  context: RuleContext,
+): License | null {
+  const product = licenses[0]?.terms.product;
+  const place = product === undefined ? null : findPlace(state, product, user);
+  if (place?.hold == null || place.home !== home) return null;
+  const { hold } = place;
+  const license = licenses.find(({ id }) => id === hold.license);
+  return license !== undefined && countFreeSlots(state, license, user, context) >= 0
+    ? license
+    : null;
+}

@@ -1,8 +1,9 @@
-import type { FaultCode } from "../../faults/fault-types.ts";
+import type { FaultCode, AnyFault } from "../../faults/fault-types.ts";
 import type { DocumentedRefusal } from "./describe-route.ts";
-import { httpStatusOf } from "../faults.ts";
+import { httpStatusOf, refusalReply, type RefusalReply } from "../faults.ts";
 import { changesState, type DescribedRoute } from "../access/route-table.ts";
-import { COMMON_REFUSALS, sampleRefusal, type RefusalContext } from "./sample-refusals.ts";
+import { FAULTS } from "../../faults/catalog.ts";
+import type { Plane } from "../access/planes.ts";
 
 const codeOf = (refusal: DocumentedRefusal): FaultCode =>
   typeof refusal === "string" ? refusal : refusal.code;
@@ -79,3 +80,45 @@ const refusalResponse = (
 
 /** For refusals of any route: most routes that need a credential are administration. */
 const ANY_ROUTE: RefusalContext = { plane: "admin", requiredFields: ["user"] };
+
+interface RefusalContext {
+  readonly plane: Plane;
+  readonly requiredFields: readonly string[];
+}
+
+/** An example of a refusal: the real message, with the sample facts of its row. */
+function sampleRefusal(
+  refusal: DocumentedRefusal,
+  { plane, requiredFields }: RefusalContext,
+): RefusalReply {
+  if (typeof refusal !== "string") return refusalReply(refusal);
+  const facts = {
+    ...FAULTS[refusal].sample,
+    ...(requiredFields.length > 0 && { fields: requiredFields }),
+    ...(plane !== "login" && { plane }),
+  };
+  return refusalReply({ ...facts, code: refusal } as AnyFault);
+}
+
+/** Refusals that any request can get. */
+const COMMON_REFUSALS: readonly DocumentedRefusal[] = [
+  "invalid_json",
+  "body_not_object",
+  "invalid_type",
+  "invalid_number",
+  "invalid_characters",
+  "too_long",
+  "too_complex",
+  "unauthorized",
+  "forbidden",
+  "cross_site",
+  "tls_required",
+  "moved_away",
+  "too_large",
+  "unsupported_media_type",
+  "wrong_host",
+  { code: "too_many_requests", busy: "requests" },
+  "internal_error",
+  "storage_full",
+  "storage_failed",
+];

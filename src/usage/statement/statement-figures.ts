@@ -4,7 +4,6 @@ import { DAY, type Instant } from "../../domain/time.ts";
 import { countDays } from "../../domain/utc-day.ts";
 import { clipToClockPeriods } from "../clock-periods.ts";
 import type { CountedConsumption, SiteRecord, TermsPeriod } from "../site-record.ts";
-import { addLevels, type LevelPart } from "./day-levels.ts";
 
 /** The beginnings of the first day, and of the day after the last. */
 export interface DayRange {
@@ -238,3 +237,39 @@ function countEpisodes(
 /** A product may have had licenses of another vendor before. */
 const wasInForceAt = ({ from, to, startPeriod, endPeriod }: TermsPeriod, at: Instant): boolean =>
   startPeriod !== endPeriod || (from <= at && (to === null || at < to));
+
+/** A time in milliseconds after the beginning of the first day; `to` is exclusive. */
+interface LevelPart {
+  readonly from: number;
+  readonly to: number;
+}
+
+interface DayLevels {
+  /** The highest number of parts at the same time, by day. */
+  readonly peak: number[];
+  /** The time of all parts together in milliseconds, by day. */
+  readonly slotTime: number[];
+}
+
+/** Adds parts of one clock period: over clock periods, peaks take the maximum and times add. */
+function addLevels({ peak, slotTime }: DayLevels, parts: readonly LevelPart[]): void {
+  const changes = parts
+    .flatMap(({ from, to }) => [
+      { at: from, step: 1 },
+      { at: to, step: -1 },
+    ])
+    .toSorted((a, b) => a.at - b.at);
+  let level = 0;
+  let since = 0;
+  for (const { at, step } of changes) {
+    for (let from = level > 0 ? since : at; from < at;) {
+      const day = Math.floor(from / DAY);
+      const to = Math.min(at, (day + 1) * DAY);
+      peak[day] = Math.max(peak[day] ?? 0, level);
+      slotTime[day] = (slotTime[day] ?? 0) + level * (to - from);
+      from = to;
+    }
+    level += step;
+    since = at;
+  }
+}

@@ -2,8 +2,10 @@ import { Elysia } from "elysia";
 import { uploadBody } from "../../request/body.ts";
 import { describeRoute } from "../../openapi/describe-route.ts";
 import { refuse, unwrap } from "../../faults.ts";
-import { InstalledLicenseReply, installedLicenseReply } from "./installed-license.ts";
 import type { RouteDeps } from "../deps.ts";
+import { Type, type Static } from "@sinclair/typebox";
+import type { InstalledLicenseView } from "../../../operations/licenses/decided-license.ts";
+import { LicenseObject, licenseObject } from "./license-object.ts";
 
 export const licenseUpload = ({ licensing, peerOf }: RouteDeps) =>
   new Elysia({ name: "license-upload" }).post(
@@ -39,3 +41,21 @@ export const licenseUpload = ({ licensing, peerOf }: RouteDeps) =>
       }),
     },
   );
+
+/** The reply to a license file. */
+const InstalledLicenseReply = Type.Object(
+  {
+    ...LicenseObject.properties,
+    changes: Type.Union([Type.Array(Type.String()), Type.Null()], {
+      description: "Changes of a renewal; null: a new license, or one that was already installed.",
+    }),
+  },
+  { title: "InstalledLicense" },
+);
+
+const installedLicenseReply = (
+  installed: InstalledLicenseView,
+): Static<typeof InstalledLicenseReply> => ({
+  ...licenseObject(installed, null),
+  changes: installed.changes && [...installed.changes],
+});
