@@ -7,10 +7,10 @@ import { Field } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { accessState, accessMessage } from "../session.ts";
-import { readPreferredMethod, rememberMethod } from "./preferred-method.ts";
 import { signIn } from "./sign-in-texts.ts";
 import { signInWithPassword, signInWithToken } from "./start-session.ts";
 import { isRemotePlainHttp } from "./remote-plain-http.ts";
+import { recall, remember } from "../remembered.ts";
 
 /** Shown instead of a view when access is denied: how to get access. */
 export function SignIn() {
@@ -145,3 +145,16 @@ function Method({ title, isFirst, onSubmit, children }: FormProps) {
     </section>
   );
 }
+
+const NAME = "sign-in";
+
+type SignInMethod = "token" | "password";
+
+/**
+ * The last sign-in method of this browser: that form comes first. The server does not say
+ * whether users exist before a sign-in.
+ */
+const readPreferredMethod = (): SignInMethod =>
+  recall(NAME) === "password" ? "password" : "token";
+
+const rememberMethod = (method: SignInMethod): void => remember(NAME, method);

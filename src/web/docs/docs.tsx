@@ -8,7 +8,6 @@ import { readMeta } from "../page-meta.ts";
 import { pageTitle } from "../page-title.ts";
 import { ThemeButton } from "../theme.tsx";
 import { OperationIndex } from "./operation-index.tsx";
-import { Introduction } from "./introduction.tsx";
 import { OperationPage } from "./operation-page.tsx";
 import {
   selectedOperationId,
@@ -17,6 +16,10 @@ import {
   loadDocument,
   saveDocument,
 } from "./state.ts";
+import { clientLifecycle } from "./client-lifecycle-texts.ts";
+import { commonRefusals } from "./document.ts";
+import { Prose } from "./prose.tsx";
+import { Refusals } from "./refusals.tsx";
 
 const siteName = readMeta("berth-site");
 
@@ -88,4 +91,57 @@ function SelectedOperation({ mainRef }: { mainRef: { readonly current: HTMLEleme
   }, [selectedOperationId.value]);
   if (operation === undefined) return <Introduction />;
   return <OperationPage key={operation.id} operation={operation} />;
+}
+
+const PLANES = ["open", "client", "login", "admin"] as const;
+
+/** What applies to every call. */
+function Introduction() {
+  if (openApiDocument.value === null) return null;
+  const { info } = openApiDocument.value;
+  return (
+    <article class="stack">
+      <header>
+        <h2>{docs.introduction}</h2>
+        <p>{docs.basics.call}</p>
+        <p class="address">
+          <code>{location.origin}</code>
+        </p>
+        <p>{docs.basics.body}</p>
+        <p>
+          <Prose text={info.description} />
+        </p>
+      </header>
+      <section class="card">
+        <h3>{docs.basics.lifecycle}</h3>
+        <dl class="planes">
+          {clientLifecycle.map(([situation, action]) => (
+            <div key={situation}>
+              <dt>
+                <Prose text={situation} />
+              </dt>
+              <dd>
+                <Prose text={action} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      </section>
+      <section class="card">
+        <h3>{docs.basics.access}</h3>
+        <dl class="planes">
+          {PLANES.map((plane) => (
+            <div key={plane}>
+              <dt>{docs.planes[plane]}</dt>
+              <dd>{docs.planeDescriptions[plane]}</dd>
+            </div>
+          ))}
+        </dl>
+      </section>
+      <section class="card">
+        <h3>{docs.basics.refusals}</h3>
+        <Refusals list={commonRefusals(openApiDocument.value)} />
+      </section>
+    </article>
+  );
 }

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useRef } from "preact/hooks";
+import { useRef, useEffect } from "preact/hooks";
 import { formatDateTime } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { CliCommands } from "../parts/cli-commands.tsx";
@@ -7,19 +7,27 @@ import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { QueryContent } from "../parts/query-content.tsx";
 import { canChange } from "../session.ts";
-import { useSharedQuery } from "../use-query.ts";
+import { useSharedQuery, useQuery } from "../use-query.ts";
 import { Explain } from "./explain.tsx";
 import { countFindings, markLines } from "./finding-marks.ts";
 import { Findings } from "./findings.tsx";
 import { Preview } from "./preview.tsx";
-import { appliedRules, applyDraft, clearRules, draft, replaceText } from "./rules-data.ts";
-import { editDraft, stateOfDraft } from "./rules-draft.ts";
-import { ChangedElsewhere, ReplacedText } from "./other-texts.tsx";
+import {
+  appliedRules,
+  applyDraft,
+  clearRules,
+  draft,
+  replaceText,
+  rebaseDraft,
+  replacedText,
+  checkRules,
+} from "./rules-data.ts";
+import { editDraft, stateOfDraft, type AppliedRules } from "./rules-draft.ts";
 import { rules } from "./rules-texts.ts";
-import type { RulesReply } from "../../http/routes/rules/rules-reply.ts";
+import type { RulesReply, RulesCheckReply } from "../../http/routes/rules/rules-reply.ts";
 import { RuleTools } from "./rule-tools.tsx";
 import { TextEditor, type TextEditorHandle } from "./text-editor.tsx";
-import { useCheckedText } from "./use-checked-text.ts";
+import type { Query } from "../query.ts";
 
 /** The site's rules as a text, with findings and a preview beside it, and what they mean. */
 export const Rules = () => (
@@ -132,4 +140,55 @@ function RulesEditor({ applied }: { applied: RulesReply }) {
 function describeApplied({ text, applied_at: at, groups, pools }: RulesReply): string {
   if (text === "" || at === null) return rules.none;
   return rules.applied(formatDateTime(at), groups, pools);
+}
+
+/** Other rules are in effect than those that the edit began with: the reader decides. */
+function ChangedElsewhere({ applied }: { applied: AppliedRules }) {
+  const { changed } = rules;
+  return (
+    <Notice kind="warn" title={changed.title}>
+      <p>{changed.text}</p>
+      <div class="row">
+        <Button onClick={() => replaceText(applied, applied.text)}>{changed.load}</Button>
+        <Button onClick={() => rebaseDraft(applied)}>{changed.keep}</Button>
+      </div>
+    </Notice>
+  );
+}
+
+/** The text that was in the editor before can be brought back. */
+function ReplacedText({ applied }: { applied: AppliedRules }) {
+  const { value: text } = replacedText;
+  if (text === null) return null;
+  return (
+    <Notice kind="note">
+      <p>{rules.restoreText}</p>
+      <Button onClick={() => replaceText(applied, text)}>{rules.restore}</Button>
+    </Notice>
+  );
+}
+
+/** A check is sent after so long without a key press. */
+const TYPING_PAUSE = 400;
+/** The preview counts slots, which change. */
+const MAX_AGE = 30_000;
+
+interface CheckedText {
+  readonly text: string;
+  readonly reply: RulesCheckReply;
+}
+
+/** Checks a text on the server whenever the reader pauses; old findings stay until then. */
+function useCheckedText(text: string): Query<CheckedText> {
+  const pausedText = useSignal(text);
+  useEffect(() => {
+    const timer = setTimeout(() => (pausedText.value = text), TYPING_PAUSE);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const { value: checked } = pausedText;
+  return useQuery(
+    async (signal) => ({ text: checked, reply: await checkRules(checked, signal) }),
+    [checked],
+    { watch: () => null, maxAge: MAX_AGE, keepsOldData: true },
+  );
 }
