@@ -22,7 +22,6 @@ import {
 } from "../../store/journal/storage-fault.ts";
 import type { Store } from "../../store/store.ts";
 import { hasAdminCredential, hashToken, type AccessView } from "./access-list.ts";
-import type { AccessResult, CreatedToken, Login, StartedSession } from "./access-results.ts";
 import { ownerKey, type Actor, type Role, type TokenRole, type UserRole } from "./actor.ts";
 import { Credentials } from "./credentials.ts";
 import { createSecret } from "./digest-map.ts";
@@ -300,4 +299,28 @@ export class AccessControl {
       return err(toStorageFault(error));
     }
   }
+}
+
+type AccessResult<T> = Promise<Result<T, Fault | StorageFault | AccessFault>>;
+
+interface CreatedToken {
+  readonly name: string;
+  /** Shown only now; only its digest is stored. */
+  readonly token: string;
+  readonly role: TokenRole;
+  readonly endsAt: number | null;
+}
+
+interface StartedSession {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  /** Sent only now; only its digest is stored. */
+  readonly token: string;
+  readonly endsAt: number;
+}
+
+interface Login {
+  readonly actor: Actor;
+  readonly token: string;
 }

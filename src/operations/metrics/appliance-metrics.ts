@@ -8,10 +8,9 @@ import type { License, State } from "../../domain/model/state.ts";
 import { SECOND, type Instant } from "../../domain/time.ts";
 import type { Metric, MetricFamily, Sample } from "../../platform/metrics/metric.ts";
 import type { StoreObserver } from "../../store/store-options.ts";
-import type { DemandCounts } from "../demand/demand-counts.ts";
+import type { DemandCounts, DemandCount } from "../demand/demand-counts.ts";
 import { METRICS } from "./catalogue.ts";
 import { ChangeCounters, featureKey, RELEASE_CAUSES } from "./change-counters.ts";
-import { demandFamilies } from "./demand-families.ts";
 import {
   countsConsumption,
   isFloating,
@@ -26,6 +25,7 @@ import { PEAK_SAMPLE_MS, PeakWindow } from "./peak-window.ts";
 import { QueueCounters } from "./queue-counters.ts";
 import { sharingFamilies } from "./sharing-families.ts";
 import { RefusalCounters } from "./refusal-counters.ts";
+import type { EpisodeOutcome } from "../../domain/model/demand/episode.ts";
 
 interface FeatureSelection {
   readonly state: State;
@@ -262,3 +262,45 @@ const toSamples = (labels: readonly string[], value: number | null): Sample[] =>
   value === null ? [] : [{ labels, value }];
 
 const toSeconds = (at: Instant | null): number | null => (at === null ? null : at / SECOND);
+
+const OUTCOMES: readonly EpisodeOutcome[] = ["granted", "gave_up", "left"];
+
+/** The denied episodes of the products themselves, and of their features. */
+function demandFamilies(
+  counts: DemandCounts,
+  products: readonly string[],
+  features: readonly FeatureSeries[],
+): MetricFamily[] {
+  const byKey = new Map<string, Readonly<DemandCount>>();
+  for (const count of counts.list()) byKey.set(keyOf(count.product, count.feature), count);
+  const startedOf = (key: string): number => byKey.get(key)?.started ?? 0;
+  return [
+    {
+      metric: METRICS.deniedEpisodes,
+      samples: products.map((product) => ({
+        labels: [product],
+        value: startedOf(keyOf(product, null)),
+      })),
+    },
+    {
+      metric: METRICS.deniedEpisodesEnded,
+      samples: products.flatMap((product) =>
+        OUTCOMES.map((outcome) => ({
+          labels: [product, outcome],
+          value: byKey.get(keyOf(product, null))?.ended[outcome] ?? 0,
+        })),
+      ),
+    },
+    {
+      metric: METRICS.featureDeniedEpisodes,
+      samples: features.filter(isFloating).map(({ product, feature, keys }) => ({
+        labels: [product, feature],
+        value: keys.reduce((sum, key) => sum + startedOf(key), 0),
+      })),
+    },
+  ];
+}
+
+/** A product itself has a key that no feature can have. */
+const keyOf = (product: string, feature: string | null): string =>
+  feature === null ? product : featureKey(product, feature);

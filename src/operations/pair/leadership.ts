@@ -4,14 +4,13 @@ import { log } from "../../platform/log.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import { ignoreUnavailable, LogRefused, type LogLeader } from "../../store/log/shared-log.ts";
 import { findSuccessor, SUCCESSOR_MS, RecentProgress, waitForSuccessor } from "./hand-over.ts";
-import { FailedAttempt } from "./failed-attempt.ts";
 import { HostReports } from "./host-reports.ts";
 import { LeadershipProblem } from "./leadership-problem.ts";
 import { LeadershipListeners, type LeadershipListener } from "./leadership-listeners.ts";
 import type { LeadershipOptions, LeadershipStatus, Role } from "./leadership-types.ts";
 import { ObservedTerm, Term } from "./term.ts";
-import { findOtherLeader, UNKNOWN_LEADER } from "./other-leader.ts";
 import { requireMember } from "./require-member.ts";
+import type { Pair } from "../../domain/model/pair/pair.ts";
 
 /** How long replies are sent after the last change of a planned end is durable. */
 const REPLIES_MS = 20;
@@ -295,4 +294,43 @@ export class Leadership {
     });
     return end as Result<number, StorageFault>;
   }
+}
+
+/** The last attempt to lead that failed: when another one may follow, and until when it counts. */
+class FailedAttempt {
+  #claimsFrom = -Infinity;
+  /** The last line when the database refused the next one; null: it has more by now. */
+  #refusedAfter: number | null = null;
+
+  /** Until then the other host has a chance. */
+  delayNext(until: number): void {
+    this.#claimsFrom = until;
+  }
+
+  /** The database refused the line after this one. */
+  noteRefusal(seq: number): void {
+    this.#refusedAfter = seq;
+  }
+
+  isNextDue(now: number): boolean {
+    return now >= this.#claimsFrom;
+  }
+
+  /** If not, why the attempt failed still counts, although this host can read the log. */
+  isOver(now: number, seq: number): boolean {
+    if (seq !== this.#refusedAfter) this.#refusedAfter = null;
+    return this.isNextDue(now) && this.#refusedAfter === null;
+  }
+}
+
+const UNKNOWN_LEADER: Role = { role: "standby", leader: null, url: null };
+
+/**
+ * Which other host leads, as a host on standby knows it after it read all lines. A host that has
+ * the term leads only once its first line is in the log: the database may not accept it.
+ */
+function findOtherLeader(row: LogLeader, host: string, pair: Pair | null): Role {
+  const { holder: leader, url, epoch, remainingMs } = row;
+  const leads = remainingMs > 0 && leader !== host && pair?.epoch === epoch;
+  return leads ? { role: "standby", leader, url } : UNKNOWN_LEADER;
 }

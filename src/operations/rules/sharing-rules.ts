@@ -2,7 +2,7 @@ import type { Fault } from "../../domain/model/fault.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { findOverReserved } from "../../domain/rules/apply-rules.ts";
 import type { RuleSet } from "../../domain/model/rules/rule-set.ts";
-import type { State } from "../../domain/model/state.ts";
+import type { State, License } from "../../domain/model/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { InvalidRulesFault, MaintenanceFault } from "../../faults/fault-types.ts";
 import { sha256 } from "../../platform/crypto/hash.ts";
@@ -10,7 +10,7 @@ import { repeatBetweenRequests } from "../../platform/schedule/yield-to-requests
 import { TaskQueue } from "../../platform/schedule/task-queue.ts";
 import type { InspectedRules } from "../../rules/inspect-rules.ts";
 import type { RulesFinding } from "../../rules/rules-finding.ts";
-import { hasErrors, type SiteFacts } from "../../rules/site-findings.ts";
+import { hasErrors, type SiteFacts, type ProductFacts } from "../../rules/site-findings.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { Store } from "../../store/store.ts";
 import { flattenResult, type OperationResult } from "../command-runner.ts";
@@ -19,7 +19,6 @@ import { explainClaim, type ExplainedCaller, type Explanation } from "./explain-
 import { readPoolFigures } from "./pool-figures.ts";
 import { inspectBetweenRequests, type RulesInspector } from "./rules-inspector.ts";
 import { HOLDERS_PER_STEP, previewRules, type PoolPreview } from "./rules-preview.ts";
-import { collectSiteFacts } from "./site-facts.ts";
 
 type ClientAuth = SiteFacts["clientAuth"];
 
@@ -185,4 +184,24 @@ const viewRules = ({ rules }: State): RulesView =>
 function makeInvalidRules(findings: readonly RulesFinding[]): InvalidRulesFault {
   const errors = findings.filter(({ severity }) => severity === "error");
   return { code: "invalid_rules", errors: errors.length, line: errors[0]?.line ?? 0 };
+}
+
+/** What rules are compared with: the products and features of all installed licenses. */
+const collectSiteFacts = ({ products }: State, clientAuth: SiteFacts["clientAuth"]): SiteFacts => ({
+  clientAuth,
+  products: new Map([...products].map(([code, licenses]) => [code, collectProduct(licenses)])),
+});
+
+function collectProduct(licenses: readonly License[]): ProductFacts {
+  const features = new Map<string, number | null>();
+  let slots = 0;
+  for (const { terms, features: ofLicense } of licenses) {
+    slots += terms.slots;
+    for (const [code, feature] of ofLicense) {
+      const { floating } = feature.terms;
+      const before = features.get(code) ?? null;
+      features.set(code, floating === null ? before : (before ?? 0) + floating.slots);
+    }
+  }
+  return { slots, features };
 }
