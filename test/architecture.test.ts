@@ -241,18 +241,48 @@ describe("the page", () => {
   });
 });
 
+/** What each file of src imports of src, by values or by types. */
+const importedFiles: ReadonlyMap<string, readonly string[]> = new Map(
+  sources.map(({ path, text }) => [
+    path,
+    listImports(text)
+      .filter((name) => name.startsWith("."))
+      .map((name) => join(dirname(path), name)),
+  ]),
+);
+
+describe("the files that src/README.md lists for one request", () => {
+  const heading = "## One request, from the socket to the disk";
+  const section = readFileSync(join(root, "src/README.md"), "utf8").split(`${heading}\n`)[1] ?? "";
+  const way = [...section.matchAll(/^\d+\. \[`([^`]+)`\]\(\1\): /gm)].map(([, name = ""]) =>
+    join("src", name),
+  );
+
+  test("are ten, and the first one listens", () => {
+    expect(way).toHaveLength(10);
+    expect(sources.find(({ path }) => path === way[0])?.text).toContain("Bun.serve(");
+  });
+
+  /** What the files import, directly or through at most two others. */
+  function collectNearImports(paths: readonly string[]): Set<string> {
+    let found = new Set(paths);
+    for (let step = 0; step < 3; step += 1)
+      found = new Set([...found].flatMap((path) => [path, ...(importedFiles.get(path) ?? [])]));
+    return found;
+  }
+
+  test("are each imported by one of those before, with at most two files between them", () => {
+    const [, ...others] = way;
+    const isImported = (path: string, index: number): boolean =>
+      collectNearImports(way.slice(0, index + 1)).has(path);
+    expect(others.filter((path, index) => !isImported(path, index))).toEqual([]);
+  });
+});
+
 describe("import cycles", () => {
   test("no file of src imports itself through others, by values or by types", () => {
-    const imports = new Map(
-      sources.map(({ path, text }) => [
-        path,
-        listImports(text)
-          .filter((name) => name.startsWith("."))
-          .map((name) => join(dirname(path), name)),
-      ]),
-    );
-    expect([...imports.values()].flat().length).toBeGreaterThan(1_000);
-    expect(findImportCycles(imports)).toEqual([]);
+    expect([...importedFiles.values()].flat().length).toBeGreaterThan(1_000);
+    expect(findImportCycles(importedFiles)).toEqual([]);
   });
 
   test("of two, three and separate files are found, and a shared file is none", () => {
