@@ -7,7 +7,7 @@ import { MINUTE } from "../domain/time.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import { log } from "../platform/log.ts";
 import type { StorageFault } from "../store/journal/storage-fault.ts";
-import type { AuditMeter, LastDecision } from "../store/store-options.ts";
+import type { AuditMeter, DecidedChange } from "../store/store-options.ts";
 import type { Store } from "../store/store.ts";
 import { AuditBudget } from "./audit/audit-budget.ts";
 import type { DemandCounts } from "./demand/demand-counts.ts";
@@ -31,13 +31,11 @@ export type OutcomeView<C extends Command, T> = (
   context: RuleContext,
 ) => T;
 
-/** A command that was decided. It may not be on disk yet, and nothing is counted. */
-export interface DecidedCommand<T> extends LastDecision {
+/** A command that was decided, but of which nothing is counted yet. */
+export interface DecidedCommand<T> extends DecidedChange<T> {
   readonly command: Command;
   /** Of the address that pays for additions to the audit log; null: no limit. */
   readonly meter: AuditMeter | null;
-  /** Follows when everything that it depends on is on disk. */
-  readonly pendingResult: OperationResult<T>;
 }
 
 /**
@@ -88,8 +86,7 @@ export class CommandRunner {
     view: OutcomeView<C, T>,
   ): DecidedCommand<T> {
     const meter = payer === null ? null : this.#budget.meterFor(payer);
-    const pendingResult = this.#store.transact(command, view, meter);
-    const { at, seq, fault } = this.#store.lastDecision;
+    const { at, seq, fault, pendingResult } = this.#store.decide(command, view, meter);
     if (fault !== null) {
       this.#recallReservation(command, fault);
       if (isDemandFault(fault)) this.#demand.resume(at);

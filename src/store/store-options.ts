@@ -5,6 +5,7 @@ import type { Fault } from "../domain/model/fault.ts";
 import type { Pair } from "../domain/model/pair/pair.ts";
 import type { RuleContext, SlotCaps } from "../domain/model/rule-context.ts";
 import type { DataFolderKind, State } from "../domain/model/state.ts";
+import type { Result } from "../domain/result.ts";
 import type { Instant } from "../domain/time.ts";
 import type { GrantBudget } from "../domain/transact.ts";
 import type { HistogramCounts } from "../platform/metrics/histogram.ts";
@@ -99,11 +100,18 @@ export interface AuditMeter extends GrantBudget {
   readonly charge: (bytes: number, at: Instant) => void;
 }
 
-/** How the last command was decided, before its reply is on disk. */
-export interface LastDecision {
+/** A command that was decided and applied, but may not be on disk yet. */
+export interface DecidedChange<T> {
   readonly at: Instant;
+  /**
+   * The last journal line then: a refused command was decided on the state after it. The line may
+   * still get renewals of slots, which change nothing that is free.
+   */
   readonly seq: number;
+  /** Why it was refused; null: it was not. */
   readonly fault: Fault | StorageFault | null;
+  /** Follows when everything that it depends on is on disk. */
+  readonly pendingResult: Promise<Result<T, Fault | StorageFault>>;
 }
 
 /** Why a host cannot follow the log of its pair, and what helps. */

@@ -3,7 +3,7 @@ import type { Fault } from "../domain/model/fault.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { RuleContext } from "../domain/model/rule-context.ts";
 import type { State } from "../domain/model/state.ts";
-import { instant, type Instant } from "../domain/time.ts";
+import type { Instant } from "../domain/time.ts";
 import { transact, type TransactionResult } from "../domain/transact.ts";
 import { AuditHealth } from "./audit/audit-health.ts";
 import type { AuditLogSource } from "./audit/line-locator.ts";
@@ -29,7 +29,7 @@ import { StoreMaintenance } from "./store-maintenance.ts";
 import { assessStoreHealth, type StoreHealth } from "./store-health.ts";
 import type {
   AuditMeter,
-  LastDecision,
+  DecidedChange,
   StoreMeasures,
   StoreStatus,
   StoreOptions,
@@ -57,8 +57,6 @@ export class Store {
   readonly #follower: LogFollower | null;
   readonly #maintenance: StoreMaintenance;
   readonly #diskFigures: DiskFigureCache;
-  #lastDecisionAt = instant(0);
-  #lastFault: Fault | StorageFault | null = null;
 
   static async open(options: StoreOptions): Promise<Store> {
     const uid = options.uid ?? process.getuid?.() ?? 0;
@@ -109,6 +107,16 @@ export class Store {
     this.#maintenance.start();
   }
 
+  /** Decides and writes a command. The result follows when it is on disk. See `decide`. */
+  transact<C extends Command, T>(
+    command: C | ((head: ChainHead) => C),
+    view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
+    meter: AuditMeter | null = null,
+    waitFor: "reply" | "outcome" = "reply",
+  ): Promise<Result<T, Fault | StorageFault>> {
+    return this.decide(command, view, meter, waitFor).pendingResult;
+  }
+
   /**
    * `view` selects the data for the answer in the same step as the change. A command function gets
    * the chain position of that step. `meter` is charged for additions to the audit log; null: no
@@ -117,20 +125,23 @@ export class Store {
    * If the disk hangs, the result is `storage_failed` before the outcome is known. Work that goes
    * on after the change waits for its `outcome` instead, however long the disk takes.
    */
-  transact<C extends Command, T>(
+  decide<C extends Command, T>(
     command: C | ((head: ChainHead) => C),
     view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
     meter: AuditMeter | null = null,
     waitFor: "reply" | "outcome" = "reply",
-  ): Promise<Result<T, Fault | StorageFault>> {
+  ): DecidedChange<T> {
     const refusal = this.#journal.fault ?? this.#findChangeFault(command);
-    this.#lastFault = refusal;
-    if (refusal !== null) return Promise.resolve(err(refusal));
-    if (this.#format.isOld) {
-      return this.#format.migrateThen(() => this.transact(command, view, meter, waitFor));
+    if (refusal !== null || this.#format.isOld) {
+      const pendingResult =
+        refusal === null
+          ? this.#format.migrateThen(() => this.transact(command, view, meter, waitFor))
+          : Promise.resolve(err(refusal));
+      const { latestEventAt: at } = this.#live.state;
+      return { at, seq: this.#live.lastSeq, fault: refusal, pendingResult };
     }
     const context = this.#live.makeContext();
-    this.#lastDecisionAt = context.at;
+    const { at } = context;
     let answer: Result<T, Fault>;
     let lines: JournalLines = NO_LINES;
     try {
@@ -142,17 +153,18 @@ export class Store {
       const result = transact(this.#live.state, requested, context, meter);
       if (result.ok) {
         lines = result.value.journalLines;
-        this.#live.write(this.#journal.commit, result.value, context.at, meter);
-        this.#observeApplied(lines, context.at);
+        this.#live.write(this.#journal.commit, result.value, at, meter);
+        this.#observeApplied(lines, at);
       }
       answer = result.ok ? ok(view(this.#live.state, result.value.outcome, context)) : result;
-      if (!answer.ok) this.#lastFault = answer.fault;
     } catch (error) {
       // Memory may contain part of a change that the journal does not: reload the state from disk.
       this.#journal.recoverFromException();
-      return Promise.reject(error);
+      return { at, seq: this.#live.lastSeq, fault: null, pendingResult: Promise.reject(error) };
     }
-    return this.#whenDurable(answer, lines, waitFor);
+    const fault = answer.ok ? null : answer.fault;
+    const pendingResult = this.#whenDurable(answer, lines, waitFor);
+    return { at, seq: this.#live.lastSeq, fault, pendingResult };
   }
 
   async read<T>(view: (state: State, context: RuleContext) => T): Promise<Result<T, StorageFault>> {
@@ -167,16 +179,6 @@ export class Store {
   /** Reads without waiting for the disk; must not be used for answers. */
   peek<T>(view: (state: State) => T): T {
     return view(this.#live.state);
-  }
-
-  /**
-   * When the last command was decided, and the last journal line then. Read directly after
-   * `transact`, they are those of its command: a refused command was decided on the state after
-   * that line. The line may still get renewals of slots, which change nothing that is free.
-   * `fault` is why it was refused; null: it was not.
-   */
-  get lastDecision(): LastDecision {
-    return { at: this.#lastDecisionAt, seq: this.#live.lastSeq, fault: this.#lastFault };
   }
 
   /**

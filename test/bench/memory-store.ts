@@ -1,21 +1,20 @@
 // The store of the baseline `memory`: replaces src/store/store.ts when that server is compiled. It
 // decides and applies commands like the product, but writes nothing: no journal line, no sync.
 import type { Command, OutcomeOf } from "../../src/domain/decide.ts";
-import type { Fault } from "../../src/domain/model/fault.ts";
 import { ok, type Result } from "../../src/domain/result.ts";
 import type { RuleContext } from "../../src/domain/model/rule-context.ts";
 import type { State } from "../../src/domain/model/state.ts";
-import { instant, latest, type Instant } from "../../src/domain/time.ts";
+import { latest } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { AuditHealth } from "../../src/store/audit/audit-health.ts";
 import type { StoreHealth } from "../../src/store/store-health.ts";
 import { openFolder, type OpenedFolder } from "../../src/store/folder/folder.ts";
 import type { ChainHead } from "../../src/store/journal/journal.ts";
-import type { LastDecision, StoreStatus, StoreOptions } from "../../src/store/store-options.ts";
+import type { DecidedChange, StoreStatus, StoreOptions } from "../../src/store/store-options.ts";
 import type { Store as DurableStore } from "../../src/store/store.ts";
 
 type StoreMember =
-  "transact" | "lastDecision" | "read" | "peek" | "status" | "health" | "auditHealth" | "close";
+  "transact" | "decide" | "read" | "peek" | "status" | "health" | "auditHealth" | "close";
 
 export class Store implements Pick<DurableStore, StoreMember> {
   readonly auditHealth = new AuditHealth("/srv/berth");
@@ -23,8 +22,6 @@ export class Store implements Pick<DurableStore, StoreMember> {
   readonly #lock: OpenedFolder["lock"];
   readonly #state: State;
   readonly #head: ChainHead;
-  #lastDecisionAt: Instant = instant(0);
-  #lastFault: Fault | null = null;
 
   static async open(options: StoreOptions): Promise<Store> {
     const { disk, folder, kind, create, clock, recognize = () => {} } = options;
@@ -42,20 +39,27 @@ export class Store implements Pick<DurableStore, StoreMember> {
     this.#head = head;
   }
 
-  async transact<C extends Command, T>(
+  transact<C extends Command, T>(
     command: C | ((head: ChainHead) => C),
     view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
-  ): Promise<Result<T, Fault>> {
-    const context = this.#now();
-    this.#lastDecisionAt = context.at;
-    const resolved = typeof command === "function" ? command(this.#head) : command;
-    const result = transact(this.#state, resolved, context);
-    this.#lastFault = result.ok ? null : result.fault;
-    return result.ok ? ok(view(this.#state, result.value.outcome, context)) : result;
+  ): DecidedChange<T>["pendingResult"] {
+    return this.decide(command, view).pendingResult;
   }
 
-  get lastDecision(): LastDecision {
-    return { at: this.#lastDecisionAt, seq: this.#head.seq, fault: this.#lastFault };
+  decide<C extends Command, T>(
+    command: C | ((head: ChainHead) => C),
+    view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
+  ): DecidedChange<T> {
+    const context = this.#now();
+    const resolved = typeof command === "function" ? command(this.#head) : command;
+    const result = transact(this.#state, resolved, context);
+    const answer = result.ok ? ok(view(this.#state, result.value.outcome, context)) : result;
+    return {
+      at: context.at,
+      seq: this.#head.seq,
+      fault: result.ok ? null : result.fault,
+      pendingResult: Promise.resolve(answer),
+    };
   }
 
   async read<T>(view: (state: State, context: RuleContext) => T): Promise<Result<T, never>> {

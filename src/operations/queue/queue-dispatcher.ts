@@ -252,12 +252,14 @@ export class QueueDispatcher implements StoreObserver {
     const lapsed =
       this.#contacts.get(product)?.listSilentSince(silentSince, LAPSED_PER_COMMAND) ?? [];
     let work = 0;
-    store
-      .transact({ type: "Dispatch", product, lapsed }, (_state, { change }) => {
-        if (change !== null) work = change.kind === "parked" ? WORK_OF_PARKING : 1;
-      })
-      .catch((error: unknown) => log.error("could not give free slots to the queue", { error }));
-    this.#hasStorageFault = store.lastDecision.fault !== null;
+    const command = { type: "Dispatch" as const, product, lapsed };
+    const { fault, pendingResult } = store.decide(command, (_state, { change }) => {
+      if (change !== null) work = change.kind === "parked" ? WORK_OF_PARKING : 1;
+    });
+    pendingResult.catch((error: unknown) =>
+      log.error("could not give free slots to the queue", { error }),
+    );
+    this.#hasStorageFault = fault !== null;
     return work;
   }
 

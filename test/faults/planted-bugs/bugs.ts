@@ -31,7 +31,7 @@ export const STORE_BUGS: readonly StoreBug[] = [
   },
   {
     name: "a command is answered before its journal line is synced",
-    in: "Store.transact",
+    in: "Store.decide",
     find: "this.#whenDurable($answer, $lines, $waitFor)",
     replace: "Promise.resolve($answer)",
     caughtBy: ["kill", "power", "simulation", "syscalls"],
@@ -530,7 +530,7 @@ export const STORE_BUGS: readonly StoreBug[] = [
   },
   {
     name: "a clock jump is not recorded",
-    in: "Store.transact",
+    in: "Store.decide",
     find: "this.#live.writeClockJumps($$jumps);",
     replace: "",
     caughtBy: ["simulation"],

@@ -257,11 +257,10 @@ describe("while the disk is full", () => {
     const fault = { code: "storage_full" } as const;
     const store = {
       peek: (view: (state: State) => unknown) => view(queueSite.state),
-      transact: async () => {
+      decide: () => {
         commandCount += 1;
-        return err(fault);
+        return { fault, pendingResult: Promise.resolve(err(fault)) };
       },
-      lastDecision: { fault },
     } as unknown as Store;
     let contactTime = 0;
     const dispatcher = new QueueDispatcher();
