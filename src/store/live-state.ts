@@ -109,7 +109,10 @@ export class LiveState {
     }
   }
 
-  /** Also writes expiries of other users' slots; the meter is not charged for those. */
+  /**
+   * Adds the lines of a command to the batch. A line without audited events stays open for others.
+   * The meter is not charged for expiries of other users' slots, which come first.
+   */
   write(
     commit: GroupCommit,
     { journalLines, expiryLineCount }: TransactionResult<unknown>,

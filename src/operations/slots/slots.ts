@@ -9,7 +9,8 @@ import type { Borrow } from "../../domain/slots/borrow.ts";
 import { computeLeaseEnd } from "../../domain/slots/leases.ts";
 import type { Register } from "../../domain/slots/register.ts";
 import { countSlotsInUse, findHeldSlot } from "../../domain/model/slots/pool.ts";
-import { type SlotOutcome } from "../../domain/slots/slots.ts";
+import type { SlotOutcome } from "../../domain/slots/slots.ts";
+import type { TakePlace } from "../../domain/queue/dispatch/take-place.ts";
 import type { Unregister, UnregisterAll } from "../../domain/slots/unregister.ts";
 import type { State } from "../../domain/model/state.ts";
 import type { Instant } from "../../domain/time.ts";
@@ -84,10 +85,10 @@ export class Slots {
   register(input: OperationInput<Register> & WithNonce): OperationResult<SlotResult> {
     const { contact, nonce } = input;
     const command = makeRegister(input);
-    const slot = this.#queue.runClaim(input.product, () =>
+    const pendingSlot = this.#queue.runClaim(input.product, () =>
       this.#commands.runCommand(command, contact.peer, this.#viewSlot),
     );
-    return nonce === null ? slot : this.#withLease(slot, nonce);
+    return nonce === null ? pendingSlot : this.#withLease(pendingSlot, nonce);
   }
 
   /** Like `register`, but waits for a slot if none may be granted now. */
@@ -99,16 +100,11 @@ export class Slots {
     const command = makeRegister(input);
     const { user: _user, ...facts } = factsOf(user ?? "", contact, identity);
     const { peer } = contact;
-    const slot = this.#queue.claimSlot(
-      {
-        command,
-        view: this.#viewSlot,
-        place: { type: "TakePlace", product, user, licenseId, facts, peer },
-      },
-      patience,
-    );
-    if (nonce === null) return slot;
-    return slot.then(async ({ result, place }) => ({
+    const place: TakePlace = { type: "TakePlace", product, user, licenseId, facts, peer };
+    const claim = { command, view: this.#viewSlot, place };
+    const waiting = this.#queue.claimSlot(claim, patience);
+    if (nonce === null) return waiting;
+    return waiting.then(async ({ result, place }) => ({
       result: await this.#withLease(Promise.resolve(result), nonce),
       place,
     }));
@@ -128,13 +124,13 @@ export class Slots {
       ...deviceParts,
     ]);
     const command: Borrow = { type: "Borrow", ...fields, nonceDigest, once };
-    const slot = this.#queue.runClaim(fields.product, () =>
+    const pendingSlot = this.#queue.runClaim(fields.product, () =>
       this.#commands.runCommand(command, contact.peer, (state, outcome, context) => ({
         ...this.#viewSlot(state, outcome, context),
         maxHours: findLongestBorrow(state, getDecidedLicense(state, outcome.license), context.at),
       })),
     );
-    return this.#withLease(slot, nonce);
+    return this.#withLease(pendingSlot, nonce);
   }
 
   unregister(input: OperationInput<Unregister>): OperationResult<OutcomeOf<Unregister>> {
