@@ -1,17 +1,16 @@
 import type { Event } from "../../domain/model/event.ts";
 import { findNextDispatchAt } from "../../domain/views/queue-view.ts";
 import type { State } from "../../domain/model/state.ts";
-import { later, type Instant } from "../../domain/time.ts";
+import { later, type Instant, SECOND } from "../../domain/time.ts";
 import { log } from "../../platform/log.ts";
 import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
 import type { StoreObserver } from "../../store/store-options.ts";
 import { DispatchTimer } from "./dispatch-timer.ts";
-import { holdMsOf } from "./hold-time.ts";
 import { PlaceContacts, type ContactChange } from "./place-contacts.ts";
-import type { QueueDispatcherOptions } from "./queue-dispatcher-options.ts";
-import { canFreeSlot, isPlaceEvent, listProducts } from "./relevant-events.ts";
 import type { PendingRequest } from "./waiting-request.ts";
 import { WaitingRequests } from "./waiting-requests.ts";
+import { findQueueRules } from "../../domain/queue/queue-rules.ts";
+import type { Store } from "../../store/store.ts";
 
 /** So many are decided in a few milliseconds; other requests wait no longer than that. */
 const CHANGES_PER_STEP = 200;
@@ -297,4 +296,58 @@ export class QueueDispatcher implements StoreObserver {
     }
     this.#timer.plan(this.#hasStorageFault ? Math.max(delay, STORAGE_RETRY_MS) : delay);
   }
+}
+
+/** How long a place lasts without contact, and a slot is held for it. */
+const holdMsOf = (state: State, product: string): number =>
+  findQueueRules(state, product).holdSeconds * SECOND;
+
+interface QueueDispatcherOptions {
+  readonly store: Store;
+  /** Appliance time: slots end by it. */
+  readonly now: () => Instant;
+  /** Milliseconds of a clock that never jumps: places lapse by it. */
+  readonly contactClock: () => number;
+}
+
+/** After these events no user can get a slot that it could not get before. */
+const IRRELEVANT_EVENTS: ReadonlySet<Event["type"]> = new Set<Event["type"]>([
+  "ContactChanged",
+  "FeatureTaken",
+  "FeatureRenewed",
+  "FeatureReleased",
+  "FeatureExpired",
+  "ConsumptionAdded",
+  "FeatureConsumptionAdded",
+  "ClockMarked",
+  "RefusalsCounted",
+  "EpisodesObserved",
+  "EpisodeEnded",
+]);
+
+/** Whether a waiting user may get a slot after this event that it could not get before. */
+const canFreeSlot = (event: Event): boolean =>
+  event.type === "SlotRenewed"
+    ? // A holder at another address leaves the cap of the address before.
+      event.contact !== undefined
+    : !IRRELEVANT_EVENTS.has(event.type);
+
+/** Whether the event is about a place in a queue. */
+const isPlaceEvent = ({ type }: Event): boolean =>
+  type === "PlaceTaken" ||
+  type === "PlaceLeft" ||
+  type === "PlaceMoved" ||
+  type === "HoldGiven" ||
+  type === "HoldWithdrawn";
+
+/** The products with places whose free slots the event may change. */
+function listProducts(event: Event, { queues, licenses }: State): string[] {
+  const product =
+    "product" in event && typeof event.product === "string"
+      ? event.product
+      : "license" in event
+        ? licenses.get(event.license)?.terms.product
+        : undefined;
+  if (product !== undefined) return queues.get(product) === undefined ? [] : [product];
+  return [...queues].map((queue) => queue.product);
 }
