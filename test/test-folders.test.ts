@@ -1,23 +1,25 @@
 import { expect, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
 const root = join(import.meta.dir, "..");
 
-/** Folders of src that have subfolders; their tests have the same ones. */
-const MIRRORED = ["cli", "domain", "operations", "store"];
+/** Their tests have the same subfolders. */
+const SOURCE_FOLDERS = readdirSync(join(root, "src"), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
 
 const TEST_NAME = /\.(?:test|slow)\.ts$/;
 
-const tests = MIRRORED.flatMap((folder) => [
+const tests = SOURCE_FOLDERS.flatMap((folder) => [
   ...new Bun.Glob(`test/${folder}/**/*.{test,slow}.ts`).scanSync(root),
 ]).toSorted();
 
 /** By the name of a source file, in which subfolders it is. */
 const foldersBySource = new Map<string, string[]>();
-for (const folder of MIRRORED) {
-  for (const path of new Bun.Glob(`src/${folder}/**/*.ts`).scanSync(root)) {
-    const name = `${folder}/${basename(path, ".ts")}`;
+for (const folder of SOURCE_FOLDERS) {
+  for (const path of new Bun.Glob(`src/${folder}/**/*.{ts,tsx}`).scanSync(root)) {
+    const name = `${folder}/${basename(path).replace(/\.tsx?$/, "")}`;
     foldersBySource.set(name, [...(foldersBySource.get(name) ?? []), dirname(path)]);
   }
 }

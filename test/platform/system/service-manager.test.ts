@@ -1,11 +1,11 @@
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { existsSync, lstatSync, mkdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { sendDatagram } from "../../src/platform/system/datagram.ts";
-import { ServiceManager } from "../../src/platform/system/service-manager.ts";
-import { openDatagramSocket } from "../support/datagram-socket.ts";
-import { runOrThrow, startServer } from "../support/run-berth.ts";
-import { tempFolder } from "../support/temp-folder.ts";
+import { sendDatagram } from "../../../src/platform/system/datagram.ts";
+import { ServiceManager } from "../../../src/platform/system/service-manager.ts";
+import { openDatagramSocket } from "../../support/datagram-socket.ts";
+import { runOrThrow, startServer } from "../../support/run-berth.ts";
+import { tempFolder } from "../../support/temp-folder.ts";
 
 const makeAbstractName = (): string => `@berth-test-${crypto.randomUUID()}`;
 

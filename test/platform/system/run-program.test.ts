@@ -2,11 +2,11 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { runProgram, type ProgramOptions } from "../../src/platform/system/run-program.ts";
-import { isRunning } from "../../src/platform/system/processes.ts";
-import { PATIENCE } from "../support/patience.ts";
-import { tempFolder } from "../support/temp-folder.ts";
-import { isEventuallyTrue, waitUntil } from "../support/wait-until.ts";
+import { runProgram, type ProgramOptions } from "../../../src/platform/system/run-program.ts";
+import { isRunning } from "../../../src/platform/system/processes.ts";
+import { PATIENCE } from "../../support/patience.ts";
+import { tempFolder } from "../../support/temp-folder.ts";
+import { isEventuallyTrue, waitUntil } from "../../support/wait-until.ts";
 
 const run = (command: readonly string[], options: Partial<ProgramOptions> = {}) =>
   runProgram({

@@ -1,6 +1,6 @@
 import { describe, test } from "bun:test";
-import { utc } from "../support/scenario.ts";
-import { checkReport } from "./check-report.ts";
+import { utc } from "../../support/scenario.ts";
+import { checkReport } from "../check-report.ts";
 
 describe("report", () => {
   test("equals an independent count at 20 simulated sites", () => {

@@ -1,17 +1,21 @@
 // GET /metrics: what it says of a site in use, who may read it, and what it never names.
 import { describe, expect, test } from "bun:test";
-import { METRICS } from "../../../src/operations/metrics/catalogue.ts";
+import { METRICS } from "../../../../src/operations/metrics/catalogue.ts";
 import {
   expectOk,
   expectRefusal,
   openAppliance,
   type Appliance,
   type RequestHeaders,
-} from "../../support/appliance.ts";
-import { unwrap } from "../../support/licensed-store.ts";
-import { parseExposition, seriesKey, type ParsedSample } from "../../support/parse-exposition.ts";
-import { routes } from "../../support/routes.ts";
-import { featureTerms, hoursLater, minutesLater } from "../../support/scenario.ts";
+} from "../../../support/appliance.ts";
+import { unwrap } from "../../../support/licensed-store.ts";
+import {
+  parseExposition,
+  seriesKey,
+  type ParsedSample,
+} from "../../../support/parse-exposition.ts";
+import { routes } from "../../../support/routes.ts";
+import { featureTerms, hoursLater, minutesLater } from "../../../support/scenario.ts";
 
 const bearer = (token: string): RequestHeaders => ({ authorization: `Bearer ${token}` });
 

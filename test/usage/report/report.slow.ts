@@ -1,6 +1,6 @@
 import { describe, test } from "bun:test";
-import { chooseSize } from "../support/suite-harness.ts";
-import { checkReport } from "./check-report.ts";
+import { chooseSize } from "../../support/suite-harness.ts";
+import { checkReport } from "../check-report.ts";
 
 const SITES = chooseSize(150, 1_000);
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { RateLimiter } from "../../src/platform/schedule/rate-limiter.ts";
+import { RateLimiter } from "../../../src/platform/schedule/rate-limiter.ts";
 
 test("events are counted until they are as old as the window", () => {
   const limiter = new RateLimiter(1_000);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "bun:test";
-import { readBootClock } from "../../src/platform/system/boot-clock.ts";
+import { readBootClock } from "../../../src/platform/system/boot-clock.ts";
 
 /** Seconds since the machine was started, also those that it slept. */
 const readUptime = (): number => Number(readFileSync("/proc/uptime", "utf8").split(" ")[0]) * 1_000;

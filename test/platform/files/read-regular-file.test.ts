@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../src/platform/files/disk.ts";
-import { readRegularFile } from "../../src/platform/files/read-regular-file.ts";
-import { tempFolder } from "../support/temp-folder.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
+import { readRegularFile } from "../../../src/platform/files/read-regular-file.ts";
+import { tempFolder } from "../../support/temp-folder.ts";
 
 describe("a regular file", () => {
   test("is read completely", async () => {

@@ -5,8 +5,8 @@ import {
   lockName,
   acquireApplianceLock,
   type LockRequest,
-} from "../../src/platform/system/appliance-lock.ts";
-import { AS_NOBODY, canRunAsNobody, copyForEveryUser } from "../support/other-user.ts";
+} from "../../../src/platform/system/appliance-lock.ts";
+import { AS_NOBODY, canRunAsNobody, copyForEveryUser } from "../../support/other-user.ts";
 
 const makeRequest = (folder: string, secret: Uint8Array = randomBytes(32)): LockRequest => ({
   secret,
@@ -80,7 +80,7 @@ describe.skipIf(process.platform !== "linux")("the appliance lock", () => {
       // sources may be in a folder that only the user of the tests can read.
       const { outputs } = await Bun.build({
         entrypoints: [
-          Bun.resolveSync("../../src/platform/system/appliance-lock.ts", import.meta.dir),
+          Bun.resolveSync("../../../src/platform/system/appliance-lock.ts", import.meta.dir),
         ],
         target: "bun",
       });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { TaskQueue } from "../../src/platform/schedule/task-queue.ts";
+import { TaskQueue } from "../../../src/platform/schedule/task-queue.ts";
 
 /** A task that ends when the test says so, and notes when it starts. */
 function makeTask(name: string, started: string[]) {

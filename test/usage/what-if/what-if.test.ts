@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { replaySites } from "./check-what-if.ts";
+import { replaySites } from "../check-what-if.ts";
 
 describe("what-if", () => {
   test("decides the record of 40 simulated sites as it was decided", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { chooseSize } from "../support/suite-harness.ts";
-import { StatementHistory } from "./statement-history.ts";
+import { chooseSize } from "../../support/suite-harness.ts";
+import { StatementHistory } from "../statement-history.ts";
 
 const FIRST = Number(process.env["USAGE_FIRST"] ?? 1);
 const SEEDS = Number(process.env["USAGE_SEEDS"] ?? chooseSize(150, 1_000));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { DAY, HOUR } from "../../src/domain/time.ts";
-import { listLocalHours } from "../../src/usage/report/local-hours.ts";
-import { utc } from "../support/scenario.ts";
+import { DAY, HOUR } from "../../../src/domain/time.ts";
+import { listLocalHours } from "../../../src/usage/report/local-hours.ts";
+import { utc } from "../../support/scenario.ts";
 
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { hashComponents } from "../../src/license/documents/hardware.ts";
-import { readMachineComponents } from "../../src/platform/system/machine.ts";
-import { tempFolder } from "../support/temp-folder.ts";
+import { hashComponents } from "../../../src/license/documents/hardware.ts";
+import { readMachineComponents } from "../../../src/platform/system/machine.ts";
+import { tempFolder } from "../../support/temp-folder.ts";
 
 type Files = Readonly<Record<string, string | Uint8Array>>;
 

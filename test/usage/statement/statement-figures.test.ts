@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { StatementHistory } from "./statement-history.ts";
+import { StatementHistory } from "../statement-history.ts";
 
 test("statement figures of 15 simulated sites equal an independent count", async () => {
   let setBacks = 0;

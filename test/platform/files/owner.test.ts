@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, chownSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { runAsFolderOwner } from "../../src/platform/files/owner.ts";
-import { tempFolder } from "../support/temp-folder.ts";
+import { runAsFolderOwner } from "../../../src/platform/files/owner.ts";
+import { tempFolder } from "../../support/temp-folder.ts";
 
 const NOBODY = 65_534;
 

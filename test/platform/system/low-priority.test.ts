@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { getPriority } from "node:os";
-import { lowerPriority, sacrificeBeforeServer } from "../../src/platform/system/low-priority.ts";
+import { lowerPriority, sacrificeBeforeServer } from "../../../src/platform/system/low-priority.ts";
 
 const readOomScore = (pid: number | "self"): number =>
   Number(readFileSync(`/proc/${pid}/oom_score_adj`, "utf8"));

@@ -5,7 +5,7 @@ import {
   createNetworkMatcher,
   normalizeAddress,
   createSiteNetworkMatcher,
-} from "../../src/platform/network/networks.ts";
+} from "../../../src/platform/network/networks.ts";
 
 test.each([
   ["127.0.0.1", "127.0.0.1"],

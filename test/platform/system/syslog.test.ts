@@ -7,10 +7,10 @@ import {
   formatRfc5424,
   sendSyslog,
   type SyslogMessage,
-} from "../../src/platform/system/syslog.ts";
-import { openDatagramSocket } from "../support/datagram-socket.ts";
-import { utc } from "../support/scenario.ts";
-import { tempFolder } from "../support/temp-folder.ts";
+} from "../../../src/platform/system/syslog.ts";
+import { openDatagramSocket } from "../../support/datagram-socket.ts";
+import { utc } from "../../support/scenario.ts";
+import { tempFolder } from "../../support/temp-folder.ts";
 
 const MESSAGE: SyslogMessage = {
   severity: "warning",

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { repeatBetweenRequests } from "../../src/platform/schedule/yield-to-requests.ts";
+import { repeatBetweenRequests } from "../../../src/platform/schedule/yield-to-requests.ts";
 
 test("repeated work ends when it returns true, and other work runs between long pieces", async () => {
   const order: string[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { describeProcess } from "../../src/platform/system/processes.ts";
+import { describeProcess } from "../../../src/platform/system/processes.ts";
 
 test.skipIf(process.platform !== "linux")(
   "describeProcess returns one line of bounded length for any arguments",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { chooseSize } from "../support/suite-harness.ts";
-import { replaySites } from "./check-what-if.ts";
+import { chooseSize } from "../../support/suite-harness.ts";
+import { replaySites } from "../check-what-if.ts";
 
 const SITES = chooseSize(200, 1_000);
 

@@ -6,15 +6,15 @@ import {
   isPermitted,
   readNameConstraints,
   type NameConstraints,
-} from "../../src/platform/crypto/name-constraints.ts";
+} from "../../../src/platform/crypto/name-constraints.ts";
 import {
   issueClientCertificate,
   issueServerCertificate,
   createAuthority,
   type IssuedCertificate,
   type SiteAuthority,
-} from "../../src/platform/crypto/x509.ts";
-import { tempFolder } from "../support/temp-folder.ts";
+} from "../../../src/platform/crypto/x509.ts";
+import { tempFolder } from "../../support/temp-folder.ts";
 
 const NOW = Date.now();
 const NAMES = ["berth.plant7.lan", "localhost"];
