@@ -172,6 +172,20 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
     .join("\n");
 }
 
+/** The cells of a row by the titles of their columns, in any case; null: nothing to show. */
+export type Row = Readonly<Record<string, string | number | null>>;
+
+/** A list under the titles of its columns; `empty` if it has no rows. */
+export function formatList(rows: readonly Row[], empty = ""): string {
+  const [first] = rows;
+  if (first === undefined) return empty;
+  const header = Object.keys(first).map((title) => title.toUpperCase());
+  return formatTable([
+    header,
+    ...rows.map((row) => Object.values(row).map((cell) => String(cell ?? "-"))),
+  ]);
+}
+
 export const formatCount = (number: number, thing: string): string =>
   `${number} ${thing}${number === 1 ? "" : "s"}`;
 

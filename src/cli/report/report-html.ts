@@ -1,18 +1,15 @@
-import type { ReportPoolReply, ReportReply } from "../../http/routes/usage/report-schema.ts";
+import type { ReportReply } from "../../http/routes/usage/report-schema.ts";
 import {
   createZoneFormatter,
   describeDenials,
   describeMissing,
   describeOmitted,
   EPISODE_MEANING,
-  formatHours,
-  formatReason,
-  formatSeconds,
-  OUTCOMES,
   PERCENTILES,
   poolName,
 } from "./figures.ts";
 import { html, Html } from "./html.ts";
+import { reportTables } from "./report-tables.ts";
 import { drawDays, drawHeatMap } from "./report-charts.ts";
 
 const STYLE = new Html(`
@@ -37,7 +34,8 @@ svg { width: 100%; height: auto; display: block; font-size: 10px; }
  * A report as one file without scripts and without anything from elsewhere. The policy in its head
  * forbids a browser to load or run anything, should a name ever get through as HTML.
  */
-export function formatReportHtml(report: ReportReply): string {
+export function formatReportHtml(reply: ReportReply): string {
+  const report = { ...reply, tables: reportTables(reply) };
   const formatTime = createZoneFormatter(report);
   const { from, to, known_from: knownFrom, as_of: asOf, time_zone: timeZone } = report;
   const title = `Berth report ${formatTime(from)} to ${formatTime(to)}`;
@@ -80,24 +78,22 @@ export function formatReportHtml(report: ReportReply): string {
 /** So many rows of each list: a page with more can be neither read nor printed. */
 const SHOWN = 500;
 
+type Row = Readonly<Record<string, string | number>>;
+
 /** Also a number with a fixed number of decimals, which is a text. */
 const isNumeric = (value: string | number): boolean =>
   typeof value === "number" || /^\d+\.\d$/.test(value);
 
-type Column<T> = readonly [title: string, read: (row: T) => string | number];
-
-function formatTableHtml<T>(columns: readonly Column<T>[], rows: readonly T[]): Html {
-  if (rows.length === 0) return html`<p>None.</p>`;
+function formatTableHtml(rows: readonly Row[]): Html {
   const [sample] = rows;
-  const head = columns.map(([title, read]) => {
-    const isNumber = sample !== undefined && isNumeric(read(sample));
-    return isNumber ? html`<th class="n">${title}</th>` : html`<th>${title}</th>`;
-  });
+  if (sample === undefined) return html`<p>None.</p>`;
+  const head = Object.entries(sample).map(([title, value]) =>
+    isNumeric(value) ? html`<th class="n">${title}</th>` : html`<th>${title}</th>`,
+  );
   const body = rows.slice(0, SHOWN).map((row) => {
-    const cells = columns.map(([, read]) => {
-      const value = read(row);
-      return isNumeric(value) ? html`<td class="n">${value}</td>` : html`<td>${value}</td>`;
-    });
+    const cells = Object.values(row).map((value) =>
+      isNumeric(value) ? html`<td class="n">${value}</td>` : html`<td>${value}</td>`,
+    );
     return html`<tr>
       ${cells}
     </tr>`;
@@ -117,23 +113,9 @@ function formatTableHtml<T>(columns: readonly Column<T>[], rows: readonly T[]): 
     ${more}`;
 }
 
-function formatUtilisation({ pools, days }: ReportReply): Html {
-  const table = formatTableHtml<ReportPoolReply>(
-    [
-      ["Product", poolName],
-      ["Limit", ({ limits, limit }) => limits.map((step) => step.limit).join(", ") || limit],
-      ["Peak", ({ peak }) => peak],
-      ["p95", ({ p95 }) => p95],
-      ["p99", ({ p99 }) => p99],
-      ["Mean", ({ mean }) => mean.toFixed(1)],
-      ["Hours full", (pool) => formatHours(pool.hours_at_limit)],
-      ["Observed hours", (pool) => formatHours(pool.observed_hours)],
-      ["Sessions", ({ sessions }) => sessions],
-      ["People", ({ people }) => people],
-      ["Denied", ({ episodes }) => episodes],
-    ],
-    pools,
-  );
+type Shown = ReportReply & { readonly tables: ReturnType<typeof reportTables> };
+
+function formatUtilisation({ pools, days, tables }: Shown): Html {
   const charts = pools
     .filter(({ peak, episodes }) => peak > 0 || episodes > 0)
     .map((pool) => {
@@ -146,7 +128,7 @@ function formatUtilisation({ pools, days }: ReportReply): Html {
       </section>`;
     });
   return html`<h2>Slots in use</h2>
-    ${table}
+    ${formatTableHtml(tables.pools)}
     <p class="note">${PERCENTILES}</p>
     <p class="note">
       Blue: peak of each day. Red: limit. Orange: days with denied episodes, and the mean by hour.
@@ -154,109 +136,29 @@ function formatUtilisation({ pools, days }: ReportReply): Html {
     ${charts}`;
 }
 
-function formatDenials(report: ReportReply): Html {
-  const formatTime = createZoneFormatter(report);
-  const reasons = formatTableHtml<ReportReply["denials"]["reasons"][number]>(
-    [
-      ["Product", poolName],
-      ["Why", formatReason],
-      ["Episodes", ({ episodes }) => episodes],
-      ["People", ({ people }) => people],
-    ],
-    report.denials.reasons,
-  );
-  const episodes = formatTableHtml<ReportReply["episodes"][number]>(
-    [
-      ["First", (row) => formatTime(row.first_at)],
-      ["User", ({ user }) => user],
-      ["Product", poolName],
-      ["Why", formatReason],
-      ["Attempts", ({ attempts }) => attempts],
-      ["Outcome", ({ outcome }) => OUTCOMES[outcome]],
-      ["Waited", (row) => formatSeconds(row.waited_seconds)],
-    ],
-    report.episodes.toReversed(),
-  );
-  return html`<h2>Denied episodes</h2>
+const formatDenials = (report: Shown): Html =>
+  html`<h2>Denied episodes</h2>
     <p>${describeDenials(report)}.</p>
     <p class="note">${EPISODE_MEANING}</p>
-    ${reasons}
+    ${formatTableHtml(report.tables.reasons)}
     <h3>Who was turned away</h3>
-    ${episodes}`;
-}
+    ${formatTableHtml(report.tables.episodes)}`;
 
-const formatPeople = ({ people }: ReportReply): Html =>
+const formatPeople = ({ tables }: Shown): Html =>
   html`<h2>People</h2>
-    ${formatTableHtml<ReportReply["people"][number]>(
-      [
-        ["Person", ({ person }) => person],
-        ["Product", poolName],
-        ["Slot hours", (row) => formatHours(row.slot_hours)],
-        ["Sessions", ({ sessions }) => sessions],
-        ["Borrows", ({ borrows }) => borrows],
-        ["Denied", ({ episodes }) => episodes],
-      ],
-      people,
-    )}`;
+    ${formatTableHtml(tables.people)}`;
 
-function formatIdle(report: ReportReply): Html {
-  const formatTime = createZoneFormatter(report);
-  const table = formatTableHtml<ReportReply["idle"][number]>(
-    [
-      ["User", ({ user }) => user],
-      ["Product", ({ product }) => product],
-      ["Host", ({ host }) => host],
-      ["Held since", (row) => formatTime(row.held_since)],
-      ["Last seen", (row) => formatTime(row.last_seen_at)],
-      ["Idle days", (row) => row.idle_days],
-      ["Borrowed until", (row) => formatTime(row.borrowed_until)],
-    ],
-    report.idle,
-  );
-  return html`<h2>Idle holders</h2>
+const formatIdle = (report: Shown): Html =>
+  html`<h2>Idle holders</h2>
     <p class="note">
       They hold a slot now; no consumption and no feature for ${report.idle_days} days.
     </p>
-    ${table}`;
-}
+    ${formatTableHtml(report.tables.idle)}`;
 
-function formatOther(report: ReportReply): Html {
-  const formatTime = createZoneFormatter(report);
-  const borrows = formatTableHtml<ReportReply["borrows"][number]>(
-    [
-      ["Product", ({ product }) => product],
-      ["Borrows", (row) => row.borrows],
-      ["People", ({ people }) => people],
-      ["Hours", (row) => formatHours(row.borrowed_hours)],
-      ["Longest", (row) => formatHours(row.longest_hours)],
-    ],
-    report.borrows,
-  );
-  const consumption = formatTableHtml<ReportReply["consumption"][number]>(
-    [
-      ["Product", poolName],
-      ["License", (row) => row.license_id],
-      ["Counted", ({ counted }) => counted],
-      ["Total", ({ total }) => total],
-      ["Maximum", ({ max }) => max ?? "unlimited"],
-      ["Overage", ({ overage }) => overage],
-      ["People", ({ people }) => people],
-    ],
-    report.consumption,
-  );
-  const ending = formatTableHtml<ReportReply["ending"][number]>(
-    [
-      ["Product", poolName],
-      ["License", (row) => row.license_id],
-      ["Slots", ({ slots }) => slots],
-      ["Ends", (row) => formatTime(row.ends_at)],
-    ],
-    report.ending,
-  );
-  return html`<h2>Borrows</h2>
-    ${borrows}
+const formatOther = ({ tables }: Shown): Html =>
+  html`<h2>Borrows</h2>
+    ${formatTableHtml(tables.borrows)}
     <h2>Consumption</h2>
-    ${consumption}
+    ${formatTableHtml(tables.consumption)}
     <h2>Licenses ending</h2>
-    ${ending}`;
-}
+    ${formatTableHtml(tables.ending)}`;
