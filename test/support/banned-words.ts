@@ -58,9 +58,12 @@ const BANNED_PHRASES: readonly (readonly [phrase: RegExp, replacement: string])[
   [/\bsites with no way out\b/i, "air-gapped sites"],
 ];
 
-/** Names that are values in the journal, or fields of the API: they cannot change. */
+/** Names that are values in the journal, fields of the API, or titles that users see. */
 const STORED_NAMES: ReadonlySet<string> = new Set([
   "src/domain/clock/clock-events.ts held",
+  "src/cli/client/rules-texts.ts held",
+  "src/cli/commands/backups/stored-backups.ts made",
+  "src/cli/commands/statements/usage-statement.ts made",
   "src/http/routes/queue/queue-schemas.ts held",
   "src/http/routes/queue/queue-reply.ts held",
   "src/web/queue/queue-status.ts held",

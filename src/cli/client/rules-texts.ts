@@ -1,6 +1,6 @@
 import type { ExplanationReply, RulesCheckReply } from "../../http/routes/rules/rules-reply.ts";
 import type { RulesFinding } from "../../rules/rules-finding.ts";
-import { formatTable } from "../frame/terminal.ts";
+import { formatList, formatTable } from "../frame/terminal.ts";
 
 type PoolPreview = NonNullable<RulesCheckReply["preview"]>[number];
 type Outcome = ExplanationReply["register"];
@@ -15,29 +15,18 @@ export const formatFindings = (findings: readonly RulesFinding[], file: string):
 /** What rules would change, by product and feature. */
 export function formatPreview(pools: readonly PoolPreview[] | null): string[] {
   if (pools === null || pools.length === 0) return [];
-  const rows = pools.map(({ before, after, ...pool }) => [
-    pool.product,
-    pool.feature ?? "-",
-    String(pool.slots),
-    String(pool.slots_in_use),
-    String(pool.holds),
-    formatChange(before.reserved, after.reserved),
-    formatChange(before.idle, after.idle),
-    formatChange(before.available, after.available),
-  ]);
-  return [formatTable([PREVIEW_HEADER, ...rows]), ...pools.flatMap(formatAffected)];
+  const rows = pools.map(({ before, after, ...pool }) => ({
+    product: pool.product,
+    feature: pool.feature,
+    slots: pool.slots,
+    "in use": pool.slots_in_use,
+    held: pool.holds,
+    reserved: formatChange(before.reserved, after.reserved),
+    idle: formatChange(before.idle, after.idle),
+    "free for others": formatChange(before.available, after.available),
+  }));
+  return [formatList(rows), ...pools.flatMap(formatAffected)];
 }
-
-const PREVIEW_HEADER = [
-  "PRODUCT",
-  "FEATURE",
-  "SLOTS",
-  "IN USE",
-  "HELD",
-  "RESERVED",
-  "IDLE",
-  "FREE FOR OTHERS",
-];
 
 const describePool = ({ product, feature }: Pick<PoolPreview, "product" | "feature">): string =>
   feature === null ? product : `${product}, feature ${feature}`;
@@ -87,10 +76,15 @@ export function formatExplanation(reply: ExplanationReply): string {
     ["own reservation", home ?? "none"],
     ["slots", `${slots.total}, ${slots.in_use} in use, ${slots.holds} held, ${slots.free} free`],
   ];
-  const rows = steps.map(({ rule, line, result, text }) => [`line ${line}`, rule, result, text]);
+  const rows = steps.map(({ line, text, ...step }) => ({
+    line: `line ${line}`,
+    rule: step.rule,
+    result: step.result,
+    "": text,
+  }));
   return [
     formatTable(facts),
-    rows.length === 0 ? "no rule applies" : formatTable([["LINE", "RULE", "RESULT", ""], ...rows]),
+    formatList(rows, "no rule applies"),
     [
       `register: ${describeOutcome(register)}`,
       ...(borrow === null ? [] : [`borrow: ${describeOutcome(borrow)}`]),

@@ -2,6 +2,17 @@
 export const csvRecord = (cells: readonly string[]): string =>
   `${cells.map(quoteField).join(",")}\r\n`;
 
+type Cell = string | number | null | undefined;
+
+/** Rows as records with these members, after a record of their names. */
+export const csvRecords = <K extends string>(
+  columns: readonly K[],
+  rows: readonly { readonly [C in K]?: Cell }[],
+): string[] =>
+  [columns, ...rows.map((row) => columns.map((column) => String(row[column] ?? "")))].map(
+    csvRecord,
+  );
+
 /**
  * A spreadsheet treats a cell that begins like this as a formula and may run it, and many of the
  * texts come from callers. A single quote before it makes it text and becomes part of the field. In

@@ -12,7 +12,7 @@ import { Failure } from "../../frame/command.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option, siteOptions } from "../../frame/flags.ts";
 import type { JsonOutcome } from "../../frame/outcome.ts";
-import { formatTable } from "../../frame/terminal.ts";
+import { formatList } from "../../frame/terminal.ts";
 
 const token = defineCommand({
   name: "admin token",
@@ -143,36 +143,32 @@ const readAccess = (site: Site, context: ClientContext): Promise<AccessReply> =>
 
 function formatCredentials({ tokens, users }: AccessReply): string {
   const rows = [
-    ...tokens.map(({ name, role, created_at, expires_at, is_expired, ...use }) => [
-      "token",
-      name,
-      role,
-      created_at,
-      is_expired ? `${expires_at}, expired` : (expires_at ?? "never"),
-      ...formatLastUse(use),
-    ]),
-    ...users.map(({ name, role, password_set_at, ...use }) => [
-      "user",
-      name,
-      role,
-      password_set_at,
-      "never",
-      ...formatLastUse(use),
-    ]),
-  ];
-  if (rows.length === 0) {
-    return "no credential yet: administration is open on this machine; berth admin token creates one";
-  }
-  return formatTable([["KIND", "NAME", "ROLE", "SINCE", "EXPIRES", "LAST USED", "FROM"], ...rows]);
+    ...tokens.map(({ expires_at: end, ...token }) => ({
+      ...token,
+      kind: "token",
+      since: token.created_at,
+      expires: token.is_expired ? `${end}, expired` : (end ?? "never"),
+    })),
+    ...users.map((user) => ({
+      ...user,
+      kind: "user",
+      since: user.password_set_at,
+      expires: "never",
+    })),
+  ].map(({ kind, name, role, since, expires, last_used_at, last_used_from }) => ({
+    kind,
+    name,
+    role,
+    since,
+    expires,
+    "last used": last_used_at ?? "not used",
+    from: last_used_from ?? "",
+  }));
+  return formatList(
+    rows,
+    "no credential yet: administration is open on this machine; berth admin token creates one",
+  );
 }
-
-const formatLastUse = ({
-  last_used_at: at,
-  last_used_from: address,
-}: Pick<AccessReply["tokens"][number], "last_used_at" | "last_used_from">): string[] => [
-  at ?? "not used",
-  address ?? "",
-];
 
 const listSessions = defineCommand({
   name: "admin session list",
@@ -185,19 +181,18 @@ const listSessions = defineCommand({
 });
 
 function formatSessions(sessions: AccessReply["sessions"]): string {
-  if (sessions.length === 0) return "no sessions";
-  return formatTable([
-    ["ID", "OWNER", "ROLE", "SINCE", "EXPIRES", "LAST USED", "FROM"],
-    ...sessions.map(({ id, name, role, created_at, expires_at, last_used_at, address }) => [
+  const rows = sessions.map(
+    ({ id, name, role, created_at, expires_at, last_used_at, address }) => ({
       id,
-      name,
+      owner: name,
       role,
-      created_at,
-      expires_at,
-      last_used_at,
-      address,
-    ]),
-  ]);
+      since: created_at,
+      expires: expires_at,
+      "last used": last_used_at,
+      from: address,
+    }),
+  );
+  return formatList(rows, "no sessions");
 }
 
 const revokeSession = defineCommand({

@@ -25,7 +25,7 @@ import { option, siteOptions } from "../../frame/flags.ts";
 import { createTimeFormatter } from "../../frame/times.ts";
 import { findNearest } from "../../../domain/text/nearest.ts";
 import type { JsonOutcome } from "../../frame/outcome.ts";
-import { formatCount, formatTable, type Text } from "../../frame/terminal.ts";
+import { formatCount, formatList, formatTable, type Text } from "../../frame/terminal.ts";
 
 const filters = {
   types: option.eventTypes,
@@ -134,14 +134,14 @@ function formatEntries(
   events: readonly AuditEntryReply[],
   formatTime: (text: string) => string,
 ): string {
-  if (events.length === 0) return "no entry of the audit log matches";
-  const header = ["TIME", "EVENT", "PRODUCT", "USER", "ADDRESS"];
-  const rows = events.map(({ at, summary, product, user, peer }) =>
-    [formatTime(at), formatTime(summary), product ?? "-", user ?? "-", formatPeer(peer ?? "-")].map(
-      joinLines,
-    ),
-  );
-  return formatTable([header, ...rows]);
+  const rows = events.map(({ at, summary, product, user, peer }) => ({
+    time: formatTime(at),
+    event: joinLines(formatTime(summary)),
+    product: product && joinLines(product),
+    user: user && joinLines(user),
+    address: joinLines(formatPeer(peer ?? "-")),
+  }));
+  return formatList(rows, "no entry of the audit log matches");
 }
 
 const joinLines = (cell: string): string => cell.replaceAll(/[\r\n]+/g, " ");

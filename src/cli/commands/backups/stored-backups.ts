@@ -3,7 +3,6 @@ import { backupReply } from "../../../http/routes/backups/backup-reply.ts";
 import {
   defaultBackupDirectory,
   readBackupFolder,
-  type StoredBackup,
 } from "../../../operations/backups/backup-folder.ts";
 import { realDisk } from "../../../platform/files/disk.ts";
 import { runAsFolderOwner } from "../../../platform/files/owner.ts";
@@ -13,7 +12,7 @@ import { unwrapReply, withAdminClient, withRunningServer } from "../../client/ad
 import { Failure } from "../../frame/command.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option, siteOptions } from "../../frame/flags.ts";
-import { formatTable } from "../../frame/terminal.ts";
+import { formatList } from "../../frame/terminal.ts";
 
 /** Reads the folder itself: an operator needs the list most when the server does not start. */
 const listCommand = defineCommand({
@@ -35,15 +34,16 @@ const listCommand = defineCommand({
     });
     return {
       json: { directory, is_same_disk: isSameDisk, backups: backups.map(backupReply) },
-      text:
-        backups.length === 0
-          ? `no backups in ${directory}; berth backup now makes one`
-          : [
-              formatTable([
-                ["MADE", "SIZE", "LINE", "STATE", "FILE"],
-                ...backups.map((backup) => toRow(backup, directory)),
-              ]),
-            ],
+      text: formatList(
+        backups.map((backup) => ({
+          made: rfc3339(backup.madeAt),
+          size: formatSize(backup.size),
+          line: backup.seq ?? "",
+          state: backup.finding ?? "verified when made",
+          file: join(directory, backup.name),
+        })),
+        `no backups in ${directory}; berth backup now makes one`,
+      ),
     };
   },
 });
@@ -67,14 +67,6 @@ function refuseMissingFolder(data: string, directory: string): void {
     );
   }
 }
-
-const toRow = (backup: StoredBackup, directory: string): string[] => [
-  rfc3339(backup.madeAt),
-  formatSize(backup.size),
-  backup.seq === null ? "" : String(backup.seq),
-  backup.finding ?? "verified when made",
-  join(directory, backup.name),
-];
 
 const nowCommand = defineCommand({
   name: "backup now",

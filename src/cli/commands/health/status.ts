@@ -8,7 +8,7 @@ import { option, siteOptions } from "../../frame/flags.ts";
 import { isStandbyRefusal } from "../../client/standby-refusal.ts";
 import { formatPair } from "../pair/pair.ts";
 import { countFindings, folderToName, formatFindings } from "../../doctor/format-findings.ts";
-import { formatTable } from "../../frame/terminal.ts";
+import { formatList } from "../../frame/terminal.ts";
 import { describeEndIfSoon } from "../../frame/times.ts";
 import { formatWrappedRows, type LabelledText } from "../../frame/wrap-text.ts";
 
@@ -55,29 +55,26 @@ function formatFindingPart(
 
 function formatStatus(folder: string, namedFolder: string | null, status: StatusReply): string {
   const { licenses, refusals } = status;
-  const rows = licenses.map((license) => [
-    license.product,
-    String(license.license_id),
-    license.license_type,
-    `${license.floating_slots_in_use}/${license.floating_users}`,
-    consumedText(license),
-    license.validity_period ?? "never",
-    stateOf(license, status),
-  ]);
-  const header = ["PRODUCT", "LICENSE", "TYPE", "SLOTS", "CONSUMED", "EXPIRES", "STATE"];
-  const refusalRows = refusals.map(({ product, feature, code, count }) => [
-    product ?? "-",
-    feature ?? "-",
-    code,
-    String(count),
-  ]);
+  const rows = licenses.map((license) => ({
+    product: license.product,
+    license: license.license_id,
+    type: license.license_type,
+    slots: `${license.floating_slots_in_use}/${license.floating_users}`,
+    consumed: consumedText(license),
+    expires: license.validity_period ?? "never",
+    state: stateOf(license, status),
+  }));
+  const refusalRows = refusals.map(({ product, feature, code, count }) => ({
+    product,
+    feature,
+    refused: code,
+    times: count,
+  }));
   return [
     formatWrappedRows(listFacts(folder, status)),
-    rows.length === 0 ? "no licenses yet" : formatTable([header, ...rows]),
+    formatList(rows, "no licenses yet"),
     formatFindingPart(namedFolder, status),
-    ...(refusalRows.length === 0
-      ? []
-      : [formatTable([["PRODUCT", "FEATURE", "REFUSED", "TIMES"], ...refusalRows])]),
+    ...(refusalRows.length === 0 ? [] : [formatList(refusalRows)]),
   ].join("\n\n");
 }
 

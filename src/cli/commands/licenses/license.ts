@@ -5,7 +5,7 @@ import { checkOutputPath, outputDocument } from "../../files/output-document.ts"
 import { confirm } from "../../frame/confirm.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option, siteOptions } from "../../frame/flags.ts";
-import { escapeToOneLine, formatTable } from "../../frame/terminal.ts";
+import { escapeToOneLine, formatList } from "../../frame/terminal.ts";
 
 interface AddReply extends LicenseReply {
   /** Absent: a server of an older version is running. */
@@ -105,16 +105,15 @@ const remove = defineCommand({
 });
 
 function formatLicenses(licenses: readonly LicenseReply[]): string {
-  if (licenses.length === 0) return "no licenses yet";
-  const rows = licenses.map((license) => [
-    String(license.id),
-    license.product_details.short_code,
-    license.license_key ?? "-",
-    `${license.floating_in_use_devices}/${license.floating_users}`,
-    String(license.hosts ?? 1),
-    license.validity_period ?? "never",
-  ]);
-  return formatTable([["LICENSE", "PRODUCT", "KEY", "SLOTS", "HOSTS", "EXPIRES"], ...rows]);
+  const rows = licenses.map((license) => ({
+    license: license.id,
+    product: license.product_details.short_code,
+    key: license.license_key,
+    slots: `${license.floating_in_use_devices}/${license.floating_users}`,
+    hosts: license.hosts ?? 1,
+    expires: license.validity_period ?? "never",
+  }));
+  return formatList(rows, "no licenses yet");
 }
 
 /** Installed licenses, on the site. */

@@ -3,7 +3,7 @@ import { unwrapReply, withAdminClient, withRunningServer } from "../../client/ad
 import { Failure } from "../../frame/command.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option, siteOptions } from "../../frame/flags.ts";
-import { formatCount, formatTable } from "../../frame/terminal.ts";
+import { formatCount, formatList, formatTable } from "../../frame/terminal.ts";
 import { joinCommands } from "./pair-join.ts";
 import { leaveCommand } from "./pair-leave.ts";
 
@@ -57,18 +57,17 @@ export function formatPair(pair: Pair): string {
     ...(problem === null ? [] : [["problem", problem]]),
     ...(database?.problems ?? []).map((code) => ["exposure", code]),
   ];
-  const header = ["HOST", "ROLE", "VERSION", "SEEN", "BEHIND", "CLOCK", "URL", "HARDWARE"];
-  const rows = hosts.map((row) => [
-    row.name,
-    row.role ?? "-",
-    row.version ?? "-",
-    row.seen_seconds_ago === null ? "-" : `${row.seen_seconds_ago} s ago`,
-    row.lines_behind === null ? "-" : formatCount(row.lines_behind, "line"),
-    row.clock_ahead_seconds === null ? "-" : formatOffset(row.clock_ahead_seconds),
-    row.url ?? "-",
-    row.hardware_id?.slice(0, HARDWARE_DIGITS) ?? "-",
-  ]);
-  return `${formatTable(facts)}\n\n${formatTable([header, ...rows])}`;
+  const rows = hosts.map((row) => ({
+    host: row.name,
+    role: row.role,
+    version: row.version,
+    seen: row.seen_seconds_ago === null ? null : `${row.seen_seconds_ago} s ago`,
+    behind: row.lines_behind === null ? null : formatCount(row.lines_behind, "line"),
+    clock: row.clock_ahead_seconds === null ? null : formatOffset(row.clock_ahead_seconds),
+    url: row.url,
+    hardware: row.hardware_id?.slice(0, HARDWARE_DIGITS) ?? null,
+  }));
+  return `${formatTable(facts)}\n\n${formatList(rows)}`;
 }
 
 /** Enough to compare two hosts by eye. */

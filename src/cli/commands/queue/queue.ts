@@ -3,7 +3,7 @@ import { setFields, unwrapReply, withAdminClient } from "../../client/admin-clie
 import { defineCommand } from "../../frame/define-command.ts";
 import { option, siteOptions } from "../../frame/flags.ts";
 import { Misuse } from "../../frame/options.ts";
-import { escapeToOneLine, formatTable } from "../../frame/terminal.ts";
+import { escapeToOneLine, formatList } from "../../frame/terminal.ts";
 import { createTimeFormatter } from "../../frame/times.ts";
 
 const list = defineCommand({
@@ -77,21 +77,17 @@ function formatGroups({ home, priority }: QueueReply["products"][number]["places
 }
 
 function formatQueue({ products }: QueueReply, formatTime: (text: string) => string): string {
-  if (products.length === 0) return "no user waits for a slot";
   const rows = products.flatMap(({ product, places }) =>
-    places.map((place) => [
+    places.map((place) => ({
       product,
-      place.state === "held" ? "held" : String(place.position),
-      place.user,
-      formatGroups(place),
-      formatTime(place.since),
-      place.connected ? "connected" : formatTime(place.expires_at ?? "-"),
-      place.eta === null ? "-" : formatTime(place.eta.p90),
-      place.limit ?? "",
-    ]),
+      position: place.state === "held" ? "held" : place.position,
+      user: place.user,
+      group: formatGroups(place),
+      since: formatTime(place.since),
+      until: place.connected ? "connected" : formatTime(place.expires_at ?? "-"),
+      "likely before": place.eta && formatTime(place.eta.p90),
+      limit: place.limit ?? "",
+    })),
   );
-  return formatTable([
-    ["PRODUCT", "POSITION", "USER", "GROUP", "SINCE", "UNTIL", "LIKELY BEFORE", "LIMIT"],
-    ...rows,
-  ]);
+  return formatList(rows, "no user waits for a slot");
 }

@@ -11,7 +11,7 @@ import { checkOutputPath, outputDocument } from "../../files/output-document.ts"
 import { confirm } from "../../frame/confirm.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option, siteOptions } from "../../frame/flags.ts";
-import { escapeToOneLine, formatTable, printNote } from "../../frame/terminal.ts";
+import { escapeToOneLine, formatList, printNote } from "../../frame/terminal.ts";
 
 interface RequestReply {
   readonly payload: string;
@@ -136,30 +136,18 @@ interface ListedRequest {
 }
 
 function formatRequests(requests: readonly ListedRequest[]): string {
-  if (requests.length === 0) return "no open requests";
-  const rows = requests.map((request) => [
-    request.id,
-    request.kind,
-    request.created_at.slice(0, 10),
-    request.product ?? "-",
-    request.license_key ?? "-",
-    request.hosts.length === 0 ? "-" : request.hosts.join(", "),
-    String(request.wanted_slots ?? "-"),
-    request.wanted_until ?? "-",
-    request.note ?? "-",
-  ]);
-  const header = [
-    "REQUEST",
-    "KIND",
-    "CREATED",
-    "PRODUCT",
-    "KEY",
-    "HOSTS",
-    "SLOTS",
-    "UNTIL",
-    "NOTE",
-  ];
-  return formatTable([header, ...rows]);
+  const rows = requests.map((request) => ({
+    request: request.id,
+    kind: request.kind,
+    created: request.created_at.slice(0, 10),
+    product: request.product,
+    key: request.license_key,
+    hosts: request.hosts.join(", ") || "-",
+    slots: request.wanted_slots,
+    until: request.wanted_until,
+    note: request.note,
+  }));
+  return formatList(rows, "no open requests");
 }
 
 /** Requests for licenses, on the site. */

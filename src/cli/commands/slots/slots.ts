@@ -3,7 +3,7 @@ import { setFields, unwrapReply, withAdminClient } from "../../client/admin-clie
 import { defineCommand } from "../../frame/define-command.ts";
 import { option, siteOptions } from "../../frame/flags.ts";
 import { createTimeFormatter } from "../../frame/times.ts";
-import { formatTable } from "../../frame/terminal.ts";
+import { formatList, type Row } from "../../frame/terminal.ts";
 
 export const slotsCommand = defineCommand({
   name: "slots",
@@ -28,33 +28,29 @@ function formatSlots(
   registrations: readonly RegistrationReply[],
   formatTime: (text: string) => string,
 ): string {
-  if (registrations.length === 0) return "no slot is in use";
-  const columns = Object.values(COLUMNS).filter((column) => column !== null);
-  return formatTable([
-    columns.map(({ title }) => title),
-    ...registrations.map((slot) => columns.map(({ text }) => text(slot, formatTime))),
-  ]);
+  const rows = registrations.map(
+    (slot) =>
+      Object.assign(
+        {},
+        ...Object.values(COLUMNS).map((column) => column?.(slot, formatTime)),
+      ) as Row,
+  );
+  return formatList(rows, "no slot is in use");
 }
 
-interface SlotColumn {
-  readonly title: string;
-  readonly text: (slot: RegistrationReply, formatTime: (text: string) => string) => string;
-}
+type Column = (slot: RegistrationReply, formatTime: (text: string) => string) => Row;
 
 /** The column of each field; null: it has none. A field without a line does not compile. */
-const COLUMNS: { readonly [F in keyof RegistrationReply]: SlotColumn | null } = {
-  product: { title: "PRODUCT", text: ({ product }) => product },
-  user: { title: "USER", text: ({ user }) => user },
-  os_hostname: { title: "HOST", text: (slot) => slot.os_hostname || "-" },
-  peer: { title: "FROM", text: ({ peer }) => peer },
-  registered_at: { title: "SINCE", text: (slot, formatTime) => formatTime(slot.registered_at) },
-  last_seen_at: { title: "LAST SEEN", text: (slot, formatTime) => formatTime(slot.last_seen_at) },
-  expires_at: { title: "UNTIL", text: (slot, formatTime) => formatTime(slot.expires_at) },
-  borrowed_until: {
-    title: "BORROWED",
-    text: (slot) => (slot.borrowed_until === null ? "no" : "yes"),
-  },
-  features: { title: "FEATURES", text: ({ features }) => features.join(", ") || "-" },
+const COLUMNS: { readonly [F in keyof RegistrationReply]: Column | null } = {
+  product: ({ product }) => ({ product }),
+  user: ({ user }) => ({ user }),
+  os_hostname: (slot) => ({ host: slot.os_hostname || "-" }),
+  peer: (slot) => ({ from: slot.peer }),
+  registered_at: (slot, formatTime) => ({ since: formatTime(slot.registered_at) }),
+  last_seen_at: (slot, formatTime) => ({ "last seen": formatTime(slot.last_seen_at) }),
+  expires_at: (slot, formatTime) => ({ until: formatTime(slot.expires_at) }),
+  borrowed_until: (slot) => ({ borrowed: slot.borrowed_until === null ? "no" : "yes" }),
+  features: ({ features }) => ({ features: features.join(", ") || "-" }),
   license_id: null,
   ip_local: null,
   user_info: null,

@@ -7,7 +7,7 @@ import { defineCommand } from "../../frame/define-command.ts";
 import { option, siteOptions } from "../../frame/flags.ts";
 import { matchingNumber } from "../../frame/option-parsers.ts";
 import { Misuse, text } from "../../frame/options.ts";
-import { escapeToOneLine, formatCount, formatTable } from "../../frame/terminal.ts";
+import { escapeToOneLine, formatCount, formatList } from "../../frame/terminal.ts";
 
 const vendorOption = text(
   "--vendor VENDOR",
@@ -124,15 +124,14 @@ function formatStatements(vendors: readonly VendorStatementsReply[]): string {
         ? ""
         : `; wanted every ${formatCount(report_every_days, "day")}${is_due ? ", due now" : ""}`;
     const head = `${name ?? "unknown"} (${vendor.vendor}): ${formatCount(unreported_days, "day")} not covered yet${wish}`;
-    const rows = statements.map(({ number, from, until, created_at, is_acknowledged }) => [
-      String(number),
+    const rows = statements.map(({ number, from, until, created_at, is_acknowledged }) => ({
+      statement: number,
       from,
       until,
-      created_at.slice(0, 10),
-      is_acknowledged ? "yes" : "no",
-    ]);
-    const header = ["STATEMENT", "FROM", "UNTIL", "MADE", "ACKNOWLEDGED"];
-    return [escapeToOneLine(head), ...(rows.length === 0 ? [] : [formatTable([header, ...rows])])];
+      made: created_at.slice(0, 10),
+      acknowledged: is_acknowledged ? "yes" : "no",
+    }));
+    return [escapeToOneLine(head), ...(rows.length === 0 ? [] : [formatList(rows)])];
   });
   return parts.map((lines) => lines.join("\n")).join("\n\n");
 }

@@ -6,7 +6,7 @@ import { readDocument } from "../../files/input-document.ts";
 import { confirm } from "../../frame/confirm.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option, siteOptions } from "../../frame/flags.ts";
-import { escapeToOneLine, formatTable } from "../../frame/terminal.ts";
+import { escapeToOneLine, formatList, formatTable } from "../../frame/terminal.ts";
 
 const add = defineCommand({
   name: "trust add",
@@ -69,14 +69,13 @@ const remove = defineCommand({
 });
 
 function formatVendors(vendors: readonly VendorReply[]): string {
-  if (vendors.length === 0) return "no vendor is trusted yet";
-  const rows = vendors.map(({ vendor, name, products, fingerprint }) => [
+  const rows = vendors.map(({ vendor, name, products, fingerprint }) => ({
     vendor,
     name,
-    products.join(", "),
+    products: products.join(", "),
     fingerprint,
-  ]);
-  return formatTable([["VENDOR", "NAME", "PRODUCTS", "FINGERPRINT"], ...rows]);
+  }));
+  return formatList(rows, "no vendor is trusted yet");
 }
 
 export const trustCommands = [add, list, remove];

@@ -2,7 +2,7 @@ import type { UsageReply } from "../../../http/routes/usage/usage.ts";
 import { unwrapReply, withAdminClient } from "../../client/admin-client.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option, siteOptions } from "../../frame/flags.ts";
-import { formatCount, formatTable, withProgress } from "../../frame/terminal.ts";
+import { formatCount, formatList, withProgress } from "../../frame/terminal.ts";
 
 const show = defineCommand({
   name: "usage",
@@ -39,33 +39,22 @@ export const usageCommands = [show, rebuild];
 type UsageSteps = readonly (number | null)[];
 
 function formatUsage({ from, to, step_minutes, pools }: UsageReply, range: string): string {
-  const header = [
-    "PRODUCT",
-    "FEATURE",
-    "SLOTS",
-    "PEAK",
-    "MEAN",
-    "HOURS FULL",
-    "WAITING",
-    "DENIED",
-    range === "18months" ? "THE 18 MONTHS" : `THE ${range.toUpperCase()}`,
-  ];
   const rows = pools.map(
-    ({ product, feature, limit, peak, mean, full_seconds, waiting, episodes }) => [
+    ({ product, feature, limit, peak, mean, full_seconds, waiting, episodes }) => ({
       product,
-      feature ?? "-",
-      String(limit.findLast((slots) => slots !== null) ?? "-"),
-      String(Math.max(0, ...knownValues(peak))),
-      formatMean(mean),
-      (sumOf(full_seconds) / 3_600).toFixed(1),
-      feature === null ? String(Math.max(0, ...knownValues(waiting))) : "-",
-      String(sumOf(episodes)),
-      `|${formatBars(peak, limit)}|`,
-    ],
+      feature,
+      slots: limit.findLast((slots) => slots !== null) ?? null,
+      peak: Math.max(0, ...knownValues(peak)),
+      mean: formatMean(mean),
+      "hours full": (sumOf(full_seconds) / 3_600).toFixed(1),
+      waiting: feature === null ? Math.max(0, ...knownValues(waiting)) : null,
+      denied: sumOf(episodes),
+      [range === "18months" ? "the 18 months" : `the ${range}`]: `|${formatBars(peak, limit)}|`,
+    }),
   );
   return [
     `from ${from} to ${to}, in steps of ${stepText(step_minutes)}`,
-    rows.length === 0 ? "no licenses yet" : formatTable([header, ...rows]),
+    formatList(rows, "no licenses yet"),
     ...(rows.length === 0 ? [] : [LEGEND]),
   ].join("\n\n");
 }

@@ -1,4 +1,4 @@
-import { csvRecord } from "../../../domain/text/csv.ts";
+import { csvRecords } from "../../../domain/text/csv.ts";
 import { err, ok, type Result } from "../../../domain/result.ts";
 import { later } from "../../../domain/time.ts";
 import { wallClock } from "../../../platform/clock.ts";
@@ -20,7 +20,7 @@ import { defineCommand } from "../../frame/define-command.ts";
 import { parseDuration } from "../../frame/times.ts";
 import { option } from "../../frame/flags.ts";
 import { oneOf } from "../../frame/option-parsers.ts";
-import { formatCount, formatTable, type Text } from "../../frame/terminal.ts";
+import { formatCount, formatList, type Text } from "../../frame/terminal.ts";
 import { applianceFilter, csvOption, textFilter } from "../../vendor/list-filters.ts";
 import { openDeskRecords } from "../../vendor/open-desk.ts";
 
@@ -86,10 +86,9 @@ export const listCommand = defineCommand({
     const endingBefore = endingWithin === null ? null : later(now, endingWithin);
     const matches = filterLicenses(candidates, { ...others, product, state, endingBefore });
     const text = (): Text => {
-      if (csv) return { csv: [CSV_HEADER, ...matches.map(csvCells)].map(csvRecord) };
+      if (csv) return { csv: csvRecords(CSV_COLUMNS, matches.map(csvRowOf)) };
       if (licenses.length === 0) return "no licenses were issued yet";
-      if (matches.length === 0) return "no license matches";
-      return formatTable([HEADER, ...matches.map(cells)]);
+      return formatList(matches.map(rowOf), "no license matches");
     };
     const appliances = new Set(matches.map((license) => license.appliance));
     const splits = listAcceptedSplits(records).filter((split) => appliances.has(split.appliance));
@@ -110,39 +109,34 @@ function checkProduct(product: string, { vendor, ledger }: DeskRecords): void {
 /** As in the ledger, but with the time named as in the CSV. */
 const jsonOf = ({ at, ...license }: ListedLicense) => ({ ...license, issued_at: at });
 
-const HEADER = words("LICENSE SERIAL CUSTOMER PRODUCT SLOTS HOSTS EXPIRES STATE APPLIANCE KEY");
+const rowOf = (license: ListedLicense) => ({
+  license: license.license_id,
+  serial: license.serial,
+  customer: license.customer,
+  product: license.product,
+  slots: license.slots,
+  hosts: license.hosts?.length ?? 1,
+  expires: license.ends_at?.replace(".000Z", "Z") ?? "never",
+  state: license.state,
+  appliance: license.appliance,
+  key: license.license_key,
+});
 
-const cells = (license: ListedLicense): string[] => [
-  String(license.license_id),
-  String(license.serial),
-  license.customer ?? "-",
-  license.product,
-  String(license.slots),
-  String(license.hosts?.length ?? 1),
-  license.ends_at?.replace(".000Z", "Z") ?? "never",
-  license.state,
-  license.appliance,
-  license.license_key ?? "-",
-];
+const csvRowOf = (license: ListedLicense) => ({
+  ...jsonOf(license),
+  hosts: license.hosts?.length ?? 1,
+});
 
-const CSV_HEADER = words(
-  "license_id serial customer product slots ends_at state appliance license_key issued_at hosts",
-);
-
-const csvCells = (license: ListedLicense): string[] => [
-  String(license.license_id),
-  String(license.serial),
-  license.customer ?? "",
-  license.product,
-  String(license.slots),
-  license.ends_at ?? "",
-  license.state,
-  license.appliance,
-  license.license_key ?? "",
-  license.at,
-  String(license.hosts?.length ?? 1),
-];
-
-function words(names: string): string[] {
-  return names.split(" ");
-}
+const CSV_COLUMNS = [
+  "license_id",
+  "serial",
+  "customer",
+  "product",
+  "slots",
+  "ends_at",
+  "state",
+  "appliance",
+  "license_key",
+  "issued_at",
+  "hosts",
+] as const;

@@ -5,7 +5,7 @@ import { describeDesk } from "../../../desk/desk-overview.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
 import { formatDirFlag } from "../../vendor/open-desk.ts";
-import { formatCount, formatTable } from "../../frame/terminal.ts";
+import { formatCount, formatList, formatTable } from "../../frame/terminal.ts";
 
 export const showCommand = defineCommand({
   name: "vendor show",
@@ -39,13 +39,13 @@ function formatDesk(desk: DeskOverview, dir: string): string[] {
     ],
     ["licenses", states.length === 0 ? "none" : states.join(", ")],
   ]);
-  const rows = desk.keys.map(({ key, fingerprint, current_since, state, retired_from }) => [
+  const rows = desk.keys.map(({ key, fingerprint, current_since, state, retired_from }) => ({
     key,
     fingerprint,
-    key === desk.vendor ? "the desk was created" : (current_since ?? "unknown"),
-    retired_from == null ? state : `${state} from ${retired_from}`,
-  ]);
-  const keys = `\n${formatTable([["KEY", "FINGERPRINT", "SINCE", "STATE"], ...rows])}`;
+    since: key === desk.vendor ? "the desk was created" : (current_since ?? "unknown"),
+    state: retired_from == null ? state : `${state} from ${retired_from}`,
+  }));
+  const keys = `\n${formatList(rows)}`;
   const reissue = desk.to_reissue.length;
   if (reissue === 0) return [facts, keys];
   const list = `berth vendor list ${formatDirFlag(dir)} --to-reissue`;

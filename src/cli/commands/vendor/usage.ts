@@ -1,9 +1,9 @@
-import { csvRecord } from "../../../domain/text/csv.ts";
+import { csvRecords } from "../../../domain/text/csv.ts";
 import { listUsage, type UsageDay } from "../../../desk/statements/usage-list.ts";
 import { Misuse } from "../../frame/options.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
-import { formatTable, type Text } from "../../frame/terminal.ts";
+import { formatList, type Text } from "../../frame/terminal.ts";
 import { openDeskRecords } from "../../vendor/open-desk.ts";
 import { applianceFilter, csvOption, textFilter } from "../../vendor/list-filters.ts";
 
@@ -29,10 +29,9 @@ export const usageCommand = defineCommand({
     const { ledger } = await openDeskRecords(dir);
     const days = await listUsage(ledger, filter);
     const text = (): Text => {
-      if (csv) return { csv: [[...CSV_COLUMNS], ...days.map(csvCells)].map(csvRecord) };
+      if (csv) return { csv: csvRecords(CSV_COLUMNS, days) };
       if (ledger.statementEntries().length === 0) return "no usage statements were received yet";
-      if (days.length === 0) return "no reported usage matches the flags";
-      return formatTable([HEADER, ...sumByMonth(days).map(cells)]);
+      return formatList(sumByMonth(days).map(rowOf), "no reported usage matches the flags");
     };
     return { json: days, text };
   },
@@ -53,24 +52,6 @@ const CSV_COLUMNS = [
   "overage",
   "denied_episodes",
 ] as const satisfies readonly (keyof UsageDay)[];
-
-const csvCells = (day: UsageDay): string[] => CSV_COLUMNS.map((name) => String(day[name] ?? ""));
-
-const HEADER = [
-  "CUSTOMER",
-  "APPLIANCE",
-  "PRODUCT",
-  "LICENSE",
-  "FEATURE",
-  "MONTH",
-  "DAYS",
-  "PEAK",
-  "SLOT HOURS",
-  "MOST PEOPLE A DAY",
-  "CONSUMED",
-  "OVERAGE",
-  "DENIED",
-];
 
 interface UsageMonth extends Omit<UsageDay, "day" | "statement"> {
   readonly month: string;
@@ -100,22 +81,22 @@ function sumByMonth(days: readonly UsageDay[]): UsageMonth[] {
   return [...months.values()];
 }
 
-const cells = (month: UsageMonth): string[] => [
-  month.customer ?? "-",
-  month.appliance,
-  month.product,
-  month.license_id === null ? "all" : String(month.license_id),
-  month.feature ?? "-",
-  month.month,
-  String(month.days),
-  ...(month.license_id === null
-    ? ["-", "-", "-", "-", "-"]
-    : [
-        String(month.peak),
-        (month.slot_minutes / 60).toFixed(1),
-        String(month.people),
-        String(month.consumption),
-        String(month.overage),
-      ]),
-  month.license_id === null ? String(month.denied_episodes) : "-",
-];
+function rowOf({ license_id: license, ...month }: UsageMonth) {
+  // Denied episodes have a row of their own, without a license.
+  const ofLicense = <T>(figure: T): T | null => (license === null ? null : figure);
+  return {
+    customer: month.customer,
+    appliance: month.appliance,
+    product: month.product,
+    license: license ?? "all",
+    feature: month.feature,
+    month: month.month,
+    days: month.days,
+    peak: ofLicense(month.peak),
+    "slot hours": ofLicense((month.slot_minutes / 60).toFixed(1)),
+    "most people a day": ofLicense(month.people),
+    consumed: ofLicense(month.consumption),
+    overage: ofLicense(month.overage),
+    denied: license === null ? month.denied_episodes : null,
+  };
+}
