@@ -1,8 +1,11 @@
 import { csvRecord } from "../../../domain/text/csv.ts";
 import { eventTypes } from "../../../domain/event-catalogue.ts";
 import { formatGap, formatPeer } from "../../../domain/model/event-texts.ts";
-import { AUDIT_CSV_HEADER, auditCsvCells } from "../../../http/routes/audit/audit-csv.ts";
-import type { AuditEntryReply } from "../../../http/routes/audit/audit-entry.ts";
+import {
+  AUDIT_CSV_HEADER,
+  auditCsvCells,
+  type AuditEntryReply,
+} from "../../../http/routes/audit/audit-entry.ts";
 import type { AuditPageReply } from "../../../http/routes/audit/audit-log.ts";
 import { realDisk } from "../../../platform/files/disk.ts";
 import { writeAll } from "../../../platform/files/files.ts";

@@ -53,6 +53,17 @@ export function auditEntryReply({ seq, part, event, product }: AuditEntry): Audi
   };
 }
 
+/** In the order of the file. */
+export const AUDIT_CSV_HEADER = Object.keys(
+  AuditEntryReply.properties,
+) as readonly (keyof AuditEntryReply)[];
+
+/** The other members of an event are one cell of JSON: each type of event has its own. */
+export const auditCsvCells = (entry: AuditEntryReply): readonly string[] =>
+  AUDIT_CSV_HEADER.map((name) =>
+    name === "detail" ? JSON.stringify(entry.detail) : String(entry[name] ?? ""),
+  );
+
 /** Conditions on an event; null: any. */
 export interface AuditFilter {
   readonly types: ReadonlySet<string> | null;

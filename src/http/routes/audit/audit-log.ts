@@ -22,13 +22,14 @@ import {
 import { field, readTimestamp } from "../../request/fields.ts";
 import { readQuery } from "../../request/query.ts";
 import {
+  AUDIT_CSV_HEADER,
+  auditCsvCells,
   AuditEntryReply,
   auditEntryReply,
   matchesFilter,
   containsText,
   type AuditFilter,
 } from "./audit-entry.ts";
-import { AUDIT_CSV_HEADER, auditCsvCells } from "./audit-csv.ts";
 import { rfc3339OrNull } from "../../timestamps.ts";
 import type { Leadership } from "../../../operations/pair/leadership.ts";
 import type { RouteDeps } from "../deps.ts";
