@@ -18,3 +18,8 @@ declare module "*.mjs" {
   const text: string;
   export default text;
 }
+
+declare module "*.yml" {
+  const text: string;
+  export default text;
+}

@@ -2,10 +2,12 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ALERT_RULES } from "../../../src/cli/monitoring/alert-rules.ts";
+import { parseAlertRules } from "../../../src/cli/monitoring/alert-rules.ts";
 import { createDashboard } from "../../../src/cli/monitoring/dashboard.ts";
 import { METRICS } from "../../../src/operations/metrics/catalogue.ts";
 import type { Metric } from "../../../src/platform/metrics/metric.ts";
+
+const [{ rules: alertRules }] = parseAlertRules().groups;
 
 const metrics: readonly Metric[] = Object.values(METRICS);
 
@@ -34,7 +36,7 @@ const selectorsIn = (text: string) =>
   }));
 
 describe.each([
-  ["the alert rules", ALERT_RULES.map(({ expr }) => expr), 12],
+  ["the alert rules", alertRules.map(({ expr }) => expr), 12],
   [
     "the dashboard",
     createDashboard().panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
@@ -55,7 +57,7 @@ describe.each([
 });
 
 test("the alert rules have different names, and there are at least 10", () => {
-  const names = ALERT_RULES.map(({ alert }) => alert);
+  const names = alertRules.map(({ alert }) => alert);
   expect(new Set(names).size).toBe(names.length);
   expect(names.length).toBeGreaterThanOrEqual(10);
 });

@@ -1,6 +1,6 @@
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
-import { formatRules, ruleFile } from "../../monitoring/alert-rules.ts";
+import { ALERT_RULES_TEXT, parseAlertRules } from "../../monitoring/alert-rules.ts";
 import { createDashboard } from "../../monitoring/dashboard.ts";
 
 export const metricsCommands = [
@@ -9,7 +9,7 @@ export const metricsCommands = [
     summary: "print alert rules for Prometheus",
     options: { json: option.json },
     examples: ["berth metrics rules > /etc/prometheus/berth-rules.yml"],
-    run: () => ({ json: ruleFile(), text: { raw: formatRules() } }),
+    run: () => ({ json: parseAlertRules(), text: { raw: ALERT_RULES_TEXT.trimEnd() } }),
   }),
   defineCommand({
     name: "metrics dashboard",
