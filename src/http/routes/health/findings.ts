@@ -35,15 +35,13 @@ export type FindingReply = Static<typeof FindingReply>;
 export type PassedCheckReply = Static<typeof PassedCheckReply>;
 
 /** The members of a reply that has a health report. */
-export const reportReply = (
-  report: HealthReport,
-): { findings: FindingReply[]; passed_checks: PassedCheckReply[] } => ({
-  findings: report.findings.map((finding) => ({ ...finding })),
-  passed_checks: report.passed.map((check) => ({ ...check })),
+export const reportReply = ({ findings, passed }: HealthReport) => ({
+  findings: [...findings],
+  passed_checks: [...passed],
 });
 
 /** The opposite of `reportReply`, for a reply of the same version. */
-export const parseReport = (reply: ReturnType<typeof reportReply>): HealthReport => ({
-  findings: reply.findings as HealthReport["findings"],
-  passed: reply.passed_checks as HealthReport["passed"],
-});
+export const parseReport = (reply: {
+  readonly findings: readonly FindingReply[];
+  readonly passed_checks: readonly PassedCheckReply[];
+}) => ({ findings: reply.findings, passed: reply.passed_checks }) as HealthReport;

@@ -50,7 +50,7 @@ export async function statusReply(
         declared_at: rfc3339(at),
       })),
       journal_bytes: storeStatus.journalBytes,
-      warnings: warnings.map(({ code, message }) => ({ code, message })),
+      warnings: [...warnings],
       free_bytes: freeBytes,
       slowest_sync_ms: Math.round(slowestSyncMs * 10) / 10,
     },

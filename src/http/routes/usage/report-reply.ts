@@ -42,7 +42,7 @@ export function reportReply(report: Report, isAnonymous: boolean): ReportReply {
       open: denials.open,
       people: denials.people,
       waits: waitsReply(denials.waits),
-      reasons: denials.reasons.map((reason) => ({ ...reason })),
+      reasons: [...denials.reasons],
       denied_people: denials.deniedPeople.map((denied) => ({
         person: denied.person,
         ...countsReply(denied),
