@@ -127,8 +127,18 @@ describe("a database for a pair", () => {
   test("is refused with a log of a newer version", async () => {
     const { url } = await createDatabase(cluster);
     await refusalOf(url.text);
-    await runSql(cluster, "UPDATE berth.log SET format = 2", url.database);
+    await runSql(cluster, "UPDATE berth.log SET format = 3", url.database);
     await expectRefusal(refusalOf(url.text), "a newer version of berth", "start that version");
+  });
+
+  test("is refused with a log of Berth 0.2.0 or older, which stays as it is", async () => {
+    const { url } = await createDatabase(cluster);
+    await refusalOf(url.text);
+    const read = () => runSql(cluster, "SELECT log.xmin, * FROM berth.log", url.database);
+    await runSql(cluster, "UPDATE berth.log SET format = 1", url.database);
+    const before = await read();
+    await expectRefusal(refusalOf(url.text), "has format 1 of Berth 0.2.0 or older", "keep that");
+    expect(await read()).toEqual(before);
   });
 
   test("is refused if its encoding is not UTF-8", async () => {

@@ -111,12 +111,7 @@ async function findLog(connection: LogConnection, folder: KnownFolder): Promise<
     return null;
   }
   const [{ format, id, appliance } = {}] = await connection.runStatement(READ_LOG);
-  if (Number(format) > LOG_FORMAT) {
-    throw new FolderRefused(
-      `a newer version of berth made the log (format ${String(format)})`,
-      "start that version on this host too",
-    );
-  }
+  refuseFormat(Number(format));
   if (folder.appliance !== null && appliance !== folder.appliance) {
     throw new FolderRefused(
       `the database has the log of appliance ${String(appliance)}, and this folder is of ${folder.appliance}`,
@@ -132,6 +127,21 @@ async function findLog(connection: LogConnection, folder: KnownFolder): Promise<
   const [{ can_write: canWrite } = {}] = await connection.runStatement(READ_PRIVILEGES);
   if (canWrite !== true) throw readOnly(readNames(server));
   return String(id);
+}
+
+function refuseFormat(format: number): void {
+  if (format > LOG_FORMAT) {
+    throw new FolderRefused(
+      `a newer version of berth made the log (format ${format})`,
+      "start that version on this host too",
+    );
+  }
+  if (format < LOG_FORMAT) {
+    throw new FolderRefused(
+      `the log of the pair has format ${format} of Berth 0.2.0 or older; this version of berth reads format ${LOG_FORMAT}`,
+      "keep that version for this pair, or begin a new one with a new folder and an empty database",
+    );
+  }
 }
 
 export function refuseServer(server: Row): void {

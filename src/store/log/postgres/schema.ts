@@ -1,8 +1,8 @@
 import type { LogEnd } from "../shared-log.ts";
 import type { LogConnection } from "./log-connection.ts";
 
-/** The version of the tables; a newer one is refused. */
-export const LOG_FORMAT = 1;
+/** The version of the tables. Berth 0.2.0 and older, which were never released, wrote 1. */
+export const LOG_FORMAT = 2;
 
 const CREATE = `
   CREATE SCHEMA berth;
