@@ -1,4 +1,3 @@
-import { completeContact } from "../domain/model/slots/contact.ts";
 import type { Event } from "../domain/model/event.ts";
 import { earliest, instant, type Instant } from "../domain/time.ts";
 import type { KnownBorrow, RecordPosition } from "./recorded-line.ts";
@@ -40,7 +39,7 @@ export class SessionCollector {
   addEvent(event: Event, position: RecordPosition): void {
     switch (event.type) {
       case "SlotTaken": {
-        const { hostname, peer } = completeContact(event.contact);
+        const { hostname, peer } = event.contact;
         const session = this.#take({ ...event, feature: null }, hostname, peer, position);
         if (event.identity !== undefined) session.identity = event.identity;
         return;

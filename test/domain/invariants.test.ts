@@ -58,6 +58,7 @@ describe("assertGrantInvariants", () => {
       slot: 2,
       user: "ada",
       end: hoursLater(1),
+      timeoutAt: hoursLater(1),
     };
     const featureTaken: Event = { type: "FeatureTaken", peer: "10.0.0.9", ...fields };
     const ada = slotTaken("ada", { end: hoursLater(1) });
@@ -73,7 +74,8 @@ describe("assertGrantInvariants", () => {
   });
 
   test("throws for a feature slot that outlasts its license slot or has none", () => {
-    const fields = { at: MONDAY, license: 1, feature: "mesh", user: "ada", end: hoursLater(1) };
+    const ends = { end: hoursLater(1), timeoutAt: hoursLater(1) };
+    const fields = { at: MONDAY, license: 1, feature: "mesh", user: "ada", ...ends };
     const featureTaken: Event = { type: "FeatureTaken", peer: "10.0.0.9", slot: 2, ...fields };
     const renewed: Event = { type: "FeatureRenewed", ...fields, end: hoursLater(2) };
     const site = licenseInstalled(1, { features: [meshWith(1)] });

@@ -38,10 +38,11 @@ export const makeOpenRequest = (request: string): OpenRequest => ({
   licenseKey: null,
   hardwareId: HARDWARE_ID,
   hardware: HARDWARE,
+  report: { createdAt: MADE_AT, licenses: [], restores: [], trust: [] },
 });
 
 export function makeRequestCommand(request: string): LicenseGenerate {
-  const { at: _at, ...fields } = makeOpenRequest(request);
+  const { at: _at, report: _report, ...fields } = makeOpenRequest(request);
   return { type: "LicenseGenerate", request: fields, head: AUDIT_HEAD, peer: "10.0.0.1" };
 }
 

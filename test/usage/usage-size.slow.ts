@@ -96,7 +96,7 @@ test("a year of 20 products and 200 people takes at most 20 MB of usage files", 
       await writer.append(table);
       await writer.compact(to, findOldestMonth(to, DEFAULT_USAGE_MONTHS));
       auditSeq += 1;
-      const known = { terms: [], borrows: [] };
+      const known = { terms: [], borrows: [], places: [] };
       const oldest = instant(0);
       const covered = { audit_seq: auditSeq, audit_sum: "", until: to };
       await writer.commit({ ...covered, ...spanFields(spans, oldest), ...known });

@@ -7,7 +7,7 @@ import { APPLIANCE_KEY, buildHeader, keyIdOf, signUnchecked, VENDOR_KEY } from "
 export interface PairVector {
   readonly name: string;
   readonly kind: "request" | "license";
-  /** Whether Berth accepts it; 0.1.0 accepts only those of one host. */
+  /** Whether Berth accepts it. */
   readonly valid: boolean;
   readonly hosts: 1 | 2;
   readonly document: string;

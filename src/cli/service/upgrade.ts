@@ -191,13 +191,12 @@ function move(from: string, to: string): void {
   rmSync(from, { force: true });
 }
 
-/** The rest is readable even if the audit log is damaged; an older version lacks the flag. */
-const isReadable = (binary: string): boolean =>
-  [["--allow-damaged-audit"], []].some((flags) => {
-    try {
-      runBerth(binary, "verify", ...flags, "--data", servicePaths.data);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+/** The rest is readable even if the audit log is damaged. */
+function isReadable(binary: string): boolean {
+  try {
+    runBerth(binary, "verify", "--allow-damaged-audit", "--data", servicePaths.data);
+    return true;
+  } catch {
+    return false;
+  }
+}

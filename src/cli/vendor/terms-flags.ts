@@ -65,7 +65,7 @@ export const TERMS = {
   ),
   reportEveryDays: term(
     "--report-every-days N",
-    "remind the site to send a usage statement this often, or none; needs Berth 0.2.0 there",
+    "remind the site to send a usage statement this often, or none",
     { isNumber: true, canBeUnset: true },
   ),
   consumptions: term(

@@ -9,7 +9,7 @@ export function addIdempotencyRecord(
   { idempotencyRecords, clockJumps }: MutableState,
   event: KeyRemembered,
 ): void {
-  const { key, at, fingerprint, outcome, peer = null } = event;
+  const { key, at, fingerprint, outcome, peer } = event;
   idempotencyRecords.add(key, { at, fingerprint, outcome, peer });
   for (let dropped = 0; dropped < limits.idempotencyDropsPerCommand; dropped += 1) {
     const { oldest } = idempotencyRecords;

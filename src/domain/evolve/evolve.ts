@@ -22,7 +22,7 @@ import {
   endRecall,
 } from "./evolve-rules.ts";
 import type { HolderPool } from "../model/rules/indexed-rules.ts";
-import { completeContact, type Contact } from "../model/slots/contact.ts";
+import type { Contact } from "../model/slots/contact.ts";
 import type { BaseRegistration } from "../model/slots/registration.ts";
 import type { DataFolderKind, State } from "../model/state.ts";
 import { isTimeDependent } from "../model/licenses/terms.ts";
@@ -105,8 +105,7 @@ export function evolve(readonlyState: State, event: Event): void {
         state.slotChanges.add(event.license, event.user);
       setEnd(state, license, registration, event.end, event.at);
       registration.lastSeenAt = event.at;
-      if (event.contact !== undefined)
-        updateContact(state, registration, completeContact(event.contact));
+      if (event.contact !== undefined) updateContact(state, registration, event.contact);
       if (event.unaudited === true) registration.isContactUnaudited = true;
       if (event.leasedTo !== undefined) registration.leasedTo = event.leasedTo;
       endBorrow(state, event.license, registration, event.at);
@@ -155,7 +154,7 @@ export function evolve(readonlyState: State, event: Event): void {
     case "FeatureRenewed": {
       const { pool } = requireFeature(state, event);
       const registration = requireHolder(pool, event.user);
-      const timeoutAt = event.timeoutAt ?? event.end;
+      const { timeoutAt } = event;
       // The end may move with the license's slot; `setAt` belongs to the feature's own timeout.
       if (timeoutAt !== registration.timeoutAt) registration.setAt = event.at;
       registration.timeoutAt = timeoutAt;
@@ -342,10 +341,9 @@ function dropLapsedBorrowsOf({ lapsedBorrows }: MutableState, license: number): 
 /** New slots of licenses and of their features. */
 
 function takeSlot(state: MutableState, event: SlotTaken): void {
-  const { user, slot, end, at, identity = null } = event;
+  const { user, slot, end, at, contact, identity = null } = event;
   state.nextSlot = Math.max(state.nextSlot, slot + 1);
   const license = requireLicense(state, event.license);
-  const contact = completeContact(event.contact);
   const registration = newRegistration(slot, user, at, end, contact, identity);
   license.pool.add(registration);
   state.rulesIndex.addHolder(holderPoolOf(license), registration);
@@ -355,7 +353,7 @@ function takeSlot(state: MutableState, event: SlotTaken): void {
 }
 
 function takeFeature(state: MutableState, event: FeatureTaken): void {
-  const { user, slot, end, timeoutAt = end, at, host = "", peer, identity = null } = event;
+  const { user, slot, end, timeoutAt, at, host = "", peer, identity = null } = event;
   state.nextSlot = Math.max(state.nextSlot, slot + 1);
   const ends = { end, setAt: at, timeoutAt };
   const takenFrom = { hostname: host, peer };

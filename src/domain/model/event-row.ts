@@ -22,7 +22,7 @@ export interface EventRow<E> {
   readonly kind: EventKind;
   /**
    * Whether the event makes its line part of the audit log. All do except renewals, which would
-   * fill the disk. For lines written by older versions, the line itself says it.
+   * fill the disk.
    */
   readonly isAudited: boolean | ((event: E) => boolean);
   /**

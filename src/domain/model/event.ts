@@ -124,8 +124,7 @@ export interface SlotBorrowed extends HolderEvent<"SlotBorrowed"> {
   readonly slot: number;
   readonly until: Instant;
   readonly end: Instant;
-  /** `info` is set only by older versions: audited lines stay short. */
-  readonly contact: Machine & Partial<Contact>;
+  readonly contact: Machine;
   /** The end moved to an earlier instant: a partial early return. */
   readonly early: boolean;
   /** The device the borrow is leased to from here on; absent: none yet. */
@@ -163,19 +162,16 @@ interface FeatureEvent<T extends string> extends HolderEvent<T> {
   readonly feature: string;
 }
 
-/**
- * When a feature's slot ends, and when its own timeout would end it. Older lines contain `end`
- * only.
- */
+/** When a feature's slot ends, and when its own timeout would end it. */
 interface FeatureEnds {
   readonly end: Instant;
-  readonly timeoutAt?: Instant;
+  readonly timeoutAt: Instant;
 }
 
 export interface FeatureTaken extends FeatureEvent<"FeatureTaken">, FeatureEnds {
   readonly slot: number;
   readonly peer: string;
-  /** The host of the license's slot; absent: none, or an older version wrote the line. */
+  /** The host of the license's slot; absent: none. */
   readonly host?: string;
   /** As in `SlotTaken`. */
   readonly identity?: Identity;
@@ -215,8 +211,8 @@ export interface KeyRemembered extends BaseEvent<"KeyRemembered"> {
   readonly key: string;
   readonly fingerprint: string;
   readonly outcome: unknown;
-  /** The address of the caller; absent in older lines. */
-  readonly peer?: string;
+  /** The address of the caller. */
+  readonly peer: string;
 }
 
 /** Records the current time while no other event does. */
@@ -277,7 +273,7 @@ export interface AuditGapDeclared extends BaseEvent<"AuditGapDeclared"> {
 /** Refusals of one code for one product since the last such event; null: no installed product. */
 export interface RefusalsCounted extends BaseEvent<"RefusalsCounted"> {
   readonly product: string | null;
-  /** Absent: the requests were about the product itself, or an older version counted them. */
+  /** Absent: the requests were about the product itself. */
   readonly feature?: string;
   readonly code: string;
   readonly count: number;

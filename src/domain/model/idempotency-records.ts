@@ -6,8 +6,8 @@ export interface IdempotencyRecord {
   readonly at: Instant;
   readonly fingerprint: string;
   readonly outcome: unknown;
-  /** The address of the caller; null: not recorded by the version that wrote it. */
-  readonly peer: string | null;
+  /** The address of the caller. */
+  readonly peer: string;
 }
 
 interface RecordEntry extends SlotKeyed {
@@ -18,7 +18,7 @@ interface RecordEntry extends SlotKeyed {
 
 /** All keys sent by one peer. */
 interface PeerRecords extends SlotKeyed {
-  readonly name: string | null;
+  readonly name: string;
   readonly entries: SortedList<RecordEntry>;
   size: number;
   /** The number of its oldest key. */
@@ -33,7 +33,7 @@ interface PeerRecords extends SlotKeyed {
 export class IdempotencyRecords {
   readonly #byKey = new Map<string, RecordEntry>();
   readonly #inOrder = new SortedList<RecordEntry>(compareBySlot);
-  readonly #peers = new Map<string | null, PeerRecords>();
+  readonly #peers = new Map<string, PeerRecords>();
   readonly #bySize = new SortedList<PeerRecords>((a, b) => b.size - a.size || a.slot - b.slot);
   #nextNumber = 0;
 

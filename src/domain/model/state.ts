@@ -182,8 +182,7 @@ export interface OpenRequest {
   /** Absent: the request says nothing about the wanted license. */
   readonly wants?: RequestWants;
   readonly pair?: RequestedPair;
-  /** Absent: an older version created the request. */
-  readonly report?: RequestReport;
+  readonly report: RequestReport;
 }
 
 /** What the site asks the vendor for, in its own words. At least one member is present. */

@@ -40,7 +40,7 @@ export function decideLicenseGenerate(
  * What a request that is created now says of this appliance. Sorted, because a state that was read
  * from disk may have another order than one that was built by its events.
  */
-export const reportAppliance = (state: State, at: Instant): RequestReport => ({
+const reportAppliance = (state: State, at: Instant): RequestReport => ({
   createdAt: at,
   licenses: [...state.licenses.values()]
     .toSorted((a, b) => a.id - b.id)

@@ -26,7 +26,7 @@ export const LicenseDocument = Type.Object(
     appliance: Type.String({ pattern: "^[0-9A-HJKMNP-TV-Z]{16}$" }),
     cnf: Type.Object({ jwk: PublicKey }, closed),
     hardware_id: hardwareId,
-    /** Both hosts of a pair, `hardware_id` included. Versions before 0.2.0 refuse this member. */
+    /** Both hosts of a pair, `hardware_id` included. */
     hosts: Type.Optional(Type.Array(hardwareId, { minItems: 2, maxItems: 2, uniqueItems: true })),
     terms: TermsDocument,
   },

@@ -19,7 +19,7 @@ const seq = Type.Integer({ minimum: 0 });
 const serial = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
 const id = Type.String({ pattern: "^[0-9a-f]{32}$" });
 
-/** What the site asks for, in its own words. Desks of 0.1.0 refuse requests with this member. */
+/** What the site asks for, in its own words. */
 export const RequestWantsDocument = Type.Object(
   {
     slots: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.wantedSlots })),
@@ -34,7 +34,7 @@ const hardware = Type.Array(Type.Object({ kind: Type.String(), digest: hash }, c
   maxItems: 64,
 });
 
-/** The pair that a license of two hosts is requested for. Older desks refuse this member. */
+/** The pair that a license of two hosts is requested for. */
 export const RequestPairDocument = Type.Object(
   {
     /** Tells the log of this pair from all others. */

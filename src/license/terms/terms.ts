@@ -84,9 +84,9 @@ export const TermsDocument = Type.Object(
     borrow_hours: orNull(hours),
     early_return: trueOrFalse,
     move_grace_hours: hours,
-    /** Absent: none. Older versions refuse terms with this member. */
+    /** Absent: none. */
     restore_grace_hours: Type.Optional(wholeNumber(1, 8_760, " of hours")),
-    /** Absent: no statements are wanted. Version 0.1.0 refuses terms with this member. */
+    /** Absent: no statements are wanted. */
     report_every_days: Type.Optional(wholeNumber(1, 366, " of days")),
     consumption: orNull(ConsumptionSchema),
     features: Type.Array(FeatureSchema, {

@@ -1,4 +1,3 @@
-import { reportAppliance } from "../../domain/requests/license-generate.ts";
 import { findReportedHeads } from "../../domain/requests/open-requests.ts";
 import type { RequestedPair } from "../../domain/model/pair/licensed-host.ts";
 import type { State } from "../../domain/model/state.ts";
@@ -10,7 +9,7 @@ import type { Identity } from "../appliance/identity.ts";
 
 /**
  * The content of an open request, as it is signed for the vendor. It is the same each time, and so
- * is its signature. A request of an older version reports the licenses of now.
+ * is its signature.
  */
 export function buildLicenseRequest(
   identity: Identity,
@@ -22,14 +21,13 @@ export function buildLicenseRequest(
   const head = heads?.at(-1);
   if (open === undefined || heads === null || head === undefined)
     throw new Error("an open request is missing from the state");
-  const { createdAt, licenses, restores, trust } = open.report ?? reportAppliance(state, open.at);
+  const { createdAt, licenses, restores, trust } = open.report;
   return {
     request_id: open.request,
     nonce: open.nonce,
     created_at: rfc3339(createdAt),
     product: open.product,
     license_key: open.licenseKey,
-    // Desks of older versions refuse a request with a member that they do not know, also below.
     ...(open.wants !== undefined && { wants: open.wants }),
     ...(open.pair !== undefined && { pair: buildRequestPair(open.pair) }),
     appliance: identity.id,
@@ -53,7 +51,6 @@ export function buildLicenseRequest(
       restores: restores.map(({ at: when, grace, ...restore }) => ({
         ...restore,
         at: rfc3339(when),
-        // Desks of older versions refuse a request with a member that they do not know.
         ...(grace !== undefined && {
           grace: grace.map(({ license, serial }) => ({ license_id: license, serial })),
         }),

@@ -115,7 +115,6 @@ export class Slots {
     const { idempotencyKey = null, nonce, ...fields } = input;
     const { licenseId, until, contact } = fields;
     const nonceDigest = hashNonce(nonce);
-    // Without a nonce the list has no element for it, as in keys that earlier versions stored.
     const deviceParts = nonceDigest === null ? [] : [nonceDigest];
     const once = buildIdempotency(idempotencyKey, [
       licenseId,

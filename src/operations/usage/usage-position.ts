@@ -51,8 +51,7 @@ const UsagePosition = Type.Object({
   borrows: Type.Array(
     Type.Tuple([Type.Integer(), Type.Object({ license: Type.Integer(), until: At })]),
   ),
-  /** Absent: no user waits, or an older version wrote it. */
-  places: Type.Optional(Type.Array(Type.Integer())),
+  places: Type.Array(Type.Integer()),
 });
 
 export type UsageFile = Static<typeof UsageFile>;
@@ -83,7 +82,7 @@ export const knownBefore = ({ terms, borrows, places }: UsagePosition): KnownBef
 export const knownFields = ({ terms, borrows, places }: KnownBefore) => ({
   terms: [...terms],
   borrows: [...borrows],
-  ...(places.size > 0 && { places: [...places] }),
+  places: [...places],
 });
 
 /** The spans of time that the position contains; the steps are in the files. */

@@ -148,8 +148,7 @@ export const Snapshot = Type.Object({
       end: At,
       setAt: At,
       timeoutAt: At,
-      /** Absent: an older version granted the slot. */
-      takenFrom: Type.Optional(Type.Object({ hostname: Type.String(), peer: Type.String() })),
+      takenFrom: Type.Object({ hostname: Type.String(), peer: Type.String() }),
       identity: Type.Optional(IdentityRow),
     } satisfies RowOf<FeatureRegistration, "license" | "feature">),
   ),
@@ -163,8 +162,7 @@ export const Snapshot = Type.Object({
     Type.Unsafe<OpenActivation>(Type.Object({ nonce: Type.String(), at: At })),
   ),
   answered: Type.Array(Type.Object({ request: Type.String(), license: Seq })),
-  /** Absent: nothing was cancelled yet. */
-  cancelled: Type.Optional(Type.Array(Type.Object({ request: Type.String() }))),
+  cancelled: Type.Array(Type.Object({ request: Type.String() })),
   heads: Type.Array(
     Type.Object({ request: Type.String(), auditSeq: Seq, auditSum: Type.String() }),
   ),
@@ -174,17 +172,14 @@ export const Snapshot = Type.Object({
   restores: Type.Array(
     Type.Unsafe<Restore>(Type.Object({ lineage: Type.String(), at: At, seq: Seq })),
   ),
-  /** Absent: no usage statement was made yet. */
-  statements: Type.Optional(
-    Type.Array(
-      Type.Unsafe<StatementChain>(
-        Type.Object({
-          vendor: Type.String(),
-          statements: Type.Array(
-            Type.Object({ n: Seq, from: At, to: At, digest: Hash, document: Type.String() }),
-          ),
-        }),
-      ),
+  statements: Type.Array(
+    Type.Unsafe<StatementChain>(
+      Type.Object({
+        vendor: Type.String(),
+        statements: Type.Array(
+          Type.Object({ n: Seq, from: At, to: At, digest: Hash, document: Type.String() }),
+        ),
+      }),
     ),
   ),
   auditGaps: Type.Array(
@@ -204,66 +199,53 @@ export const Snapshot = Type.Object({
       at: At,
       fingerprint: Type.String(),
       outcome: Type.Unknown(),
-      peer: Type.Union([Type.String(), Type.Null()]),
+      peer: Type.String(),
     } satisfies RowOf<IdempotencyRecord, "key">),
   ),
-  /** The users who wait for a slot; absent: none. */
-  places: Type.Optional(
-    Type.Array(
-      Type.Object({
-        product: Type.String(),
-        number: Seq,
-        user: Type.String(),
-        licenseId: Type.Union([Seq, Type.Null()]),
-        facts: Type.Object({
-          host: Type.String(),
-          address: Type.String(),
-          login: Type.Union([Type.String(), Type.Null()]),
-          certificate: Type.Union([Type.String(), Type.Null()]),
-        } satisfies RowOf<PlaceFacts>),
-        peer: Type.String(),
-        since: At,
-        order: Type.Integer(),
-        hold: Type.Union([
-          Type.Object({ license: Seq, at: At } satisfies RowOf<Hold>),
-          Type.Null(),
-        ]),
-      } satisfies RowOf<Place, "product">),
-    ),
+  /** The users who wait for a slot. */
+  places: Type.Array(
+    Type.Object({
+      product: Type.String(),
+      number: Seq,
+      user: Type.String(),
+      licenseId: Type.Union([Seq, Type.Null()]),
+      facts: Type.Object({
+        host: Type.String(),
+        address: Type.String(),
+        login: Type.Union([Type.String(), Type.Null()]),
+        certificate: Type.Union([Type.String(), Type.Null()]),
+      } satisfies RowOf<PlaceFacts>),
+      peer: Type.String(),
+      since: At,
+      order: Type.Integer(),
+      hold: Type.Union([Type.Object({ license: Seq, at: At } satisfies RowOf<Hold>), Type.Null()]),
+    } satisfies RowOf<Place, "product">),
   ),
   refusals: Type.Array(
     Type.Object({
       product: Type.Union([Type.String(), Type.Null()]),
-      /** Absent: the product itself. */
-      feature: Type.Optional(Type.String()),
+      /** Null: the product itself. */
+      feature: Type.Union([Type.String(), Type.Null()]),
       code: Type.String(),
       count: Seq,
       lastAt: At,
     } satisfies RowOf<RefusalTotal>),
   ),
-  /** Absent: none is open. */
-  episodes: Type.Optional(Type.Array(Type.Object(EpisodeRow))),
-  /** Absent: the end of each is recorded. */
-  endedEpisodes: Type.Optional(
-    Type.Array(
-      Type.Object({
-        ...EpisodeRow,
-        outcome: Type.Union([
-          Type.Literal("granted"),
-          Type.Literal("gave_up"),
-          Type.Literal("left"),
-        ]),
-        endedAt: At,
-      } satisfies RowOf<ClosedEpisode>),
-    ),
+  episodes: Type.Array(Type.Object(EpisodeRow)),
+  /** Whose end is not recorded yet. */
+  endedEpisodes: Type.Array(
+    Type.Object({
+      ...EpisodeRow,
+      outcome: Type.Union([Type.Literal("granted"), Type.Literal("gave_up"), Type.Literal("left")]),
+      endedAt: At,
+    } satisfies RowOf<ClosedEpisode>),
   ),
-  /** Absent: one host serves alone. */
-  pair: Type.Optional(PairRow),
-  endedPair: Type.Optional(EndedPairRow),
-  /** Absent: there are no rules. */
-  rules: Type.Optional(AppliedRulesRow),
-  /** Absent: no reservation is recalled. */
-  recalls: Type.Optional(Type.Array(RecallRow)),
+  /** Null: one host serves alone. */
+  pair: Type.Union([PairRow, Type.Null()]),
+  endedPair: Type.Union([EndedPairRow, Type.Null()]),
+  /** Null: there are no rules. */
+  rules: Type.Union([AppliedRulesRow, Type.Null()]),
+  recalls: Type.Array(RecallRow),
 });
 
 export type Snapshot = Static<typeof Snapshot>;

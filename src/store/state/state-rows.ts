@@ -13,14 +13,11 @@ import {
   type MutableRegistration,
 } from "../../domain/evolve/mutable-state.ts";
 import { recallKey } from "../../domain/model/rules/recall.ts";
-import type { FeatureRegistration, Registration } from "../../domain/model/slots/registration.ts";
+import type { Registration } from "../../domain/model/slots/registration.ts";
 import type { Counter, State } from "../../domain/model/state.ts";
 import type { ChainHead } from "../journal/journal.ts";
 import { decodePair, encodeEndedPair, encodePair } from "./pair-rows.ts";
 import { STATE_FORMAT, type AuditLogEnd, type Snapshot } from "./snapshot.ts";
-
-/** Who took a feature's slot, in rows of older versions. */
-const UNKNOWN_CALLER: FeatureRegistration["takenFrom"] = { hostname: "", peer: "" };
 
 export function encodeSnapshot(
   state: State,
@@ -72,30 +69,24 @@ export function encodeSnapshot(
     requests: [...state.requests.values()],
     activations: [...state.activations.values()],
     answered: [...state.answeredRequests].map(([request, license]) => ({ request, license })),
-    ...(state.cancelledRequests.size > 0 && {
-      cancelled: [...state.cancelledRequests].map((request) => ({ request })),
-    }),
+    cancelled: [...state.cancelledRequests].map((request) => ({ request })),
     heads: [...state.requestHeads],
     tombstones: [...state.tombstones.values()],
     restores: [...state.restores],
-    ...(state.statementChains.size > 0 && { statements: [...state.statementChains.values()] }),
+    statements: [...state.statementChains.values()],
     jumps: [...state.clockJumps],
     lapsed: [...state.lapsedBorrows.values()],
     // Gaps before the oldest kept line need no declaration.
     auditGaps: state.auditGaps.filter(({ to }) => to > anchor.seq),
     remembered: [...state.idempotencyRecords].map(([key, record]) => ({ key, ...record })),
-    ...(state.queues.size > 0 && { places: encodePlaces(state) }),
-    refusals: [...state.refusals.values()].map(({ feature, ...total }) =>
-      feature === null ? total : { ...total, feature },
-    ),
-    ...(state.openEpisodes.size > 0 && { episodes: [...state.openEpisodes.values()] }),
-    ...(state.endedEpisodes.size > 0 && {
-      endedEpisodes: [...state.endedEpisodes.values()].flat(),
-    }),
-    ...(state.pair !== null && { pair: encodePair(state.pair) }),
-    ...(state.endedPair !== null && { endedPair: encodeEndedPair(state.endedPair) }),
-    ...(state.rules !== null && { rules: state.rules }),
-    ...(state.recalls.size > 0 && { recalls: [...state.recalls.values()] }),
+    places: encodePlaces(state),
+    refusals: [...state.refusals.values()],
+    episodes: [...state.openEpisodes.values()],
+    endedEpisodes: [...state.endedEpisodes.values()].flat(),
+    pair: state.pair && encodePair(state.pair),
+    endedPair: state.endedPair && encodeEndedPair(state.endedPair),
+    rules: state.rules,
+    recalls: [...state.recalls.values()],
   };
 }
 
@@ -118,10 +109,10 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     state.activations.set(activation.nonce, activation);
   for (const { request, license } of snapshot.answered)
     state.answeredRequests.set(request, license);
-  for (const { request } of snapshot.cancelled ?? []) state.cancelledRequests.add(request);
+  for (const { request } of snapshot.cancelled) state.cancelledRequests.add(request);
   state.requestHeads.push(...snapshot.heads);
   state.restores.push(...snapshot.restores);
-  for (const chain of snapshot.statements ?? []) state.statementChains.set(chain.vendor, chain);
+  for (const chain of snapshot.statements) state.statementChains.set(chain.vendor, chain);
   state.auditGaps = snapshot.auditGaps;
   for (const tombstone of snapshot.tombstones) state.tombstones.set(tombstone.license, tombstone);
   for (const { id, addedAt, movedAt, restored, terms, grant, counter } of snapshot.licenses) {
@@ -167,32 +158,28 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     state.registrationsByPeer.add(registration);
   }
   for (const { license, feature, ...row } of snapshot.featureRegistrations) {
-    const { takenFrom = UNKNOWN_CALLER, identity = null, ...others } = row;
+    const { identity = null, ...others } = row;
     const { pool } = requireDefined(
       requireDefined(state.licenses.get(license)).features.get(feature),
     );
-    pool.add({ ...others, takenFrom, identity });
+    pool.add({ ...others, identity });
   }
-  state.endedPair = snapshot.endedPair ?? null;
-  state.pair = snapshot.pair === undefined ? null : decodePair(snapshot.pair);
-  state.rules = snapshot.rules ?? null;
-  for (const recall of snapshot.recalls ?? []) state.recalls.set(recallKey(recall), recall);
+  state.endedPair = snapshot.endedPair;
+  state.pair = snapshot.pair && decodePair(snapshot.pair);
+  state.rules = snapshot.rules;
+  for (const recall of snapshot.recalls) state.recalls.set(recallKey(recall), recall);
   for (const { key, ...record } of snapshot.remembered) state.idempotencyRecords.add(key, record);
-  for (const { product, feature = null, code, count, lastAt } of snapshot.refusals) {
-    const total = { product, feature, code, count, lastAt };
-    state.refusals.set(refusalKey(total), total);
-  }
-  for (const episode of snapshot.episodes ?? [])
-    state.openEpisodes.set(demandKey(episode), episode);
-  for (const [key, ended] of Map.groupBy(snapshot.endedEpisodes ?? [], demandKey))
+  for (const total of snapshot.refusals) state.refusals.set(refusalKey(total), total);
+  for (const episode of snapshot.episodes) state.openEpisodes.set(demandKey(episode), episode);
+  for (const [key, ended] of Map.groupBy(snapshot.endedEpisodes, demandKey))
     state.endedEpisodes.set(key, ended);
   // The last: what follows for a place depends on the rules and the licenses.
-  for (const { product, ...place } of snapshot.places ?? []) loadPlace(state, product, place);
+  for (const { product, ...place } of snapshot.places) loadPlace(state, product, place);
   return state;
 }
 
 /** Only what is saved: the rest follows from it, from the rules and from the licenses. */
-const encodePlaces = ({ queues }: State): NonNullable<Snapshot["places"]> =>
+const encodePlaces = ({ queues }: State): Snapshot["places"] =>
   [...queues].flatMap(({ product, places }) =>
     [...places].map(({ home: _home, rank: _rank, departure: _departure, ...place }) => ({
       product,

@@ -144,6 +144,7 @@ export class ReplayedSite {
         user,
         slot,
         end,
+        timeoutAt: end,
         peer,
         ...(identity && { identity }),
       });

@@ -67,7 +67,7 @@ function HistoryEvents({ events }: { events: readonly AuditEntryReply[] }) {
   );
 }
 
-/** What a renewal changed; nothing for a new license, and for entries of older versions. */
+/** What a renewal changed; nothing for a new license. */
 function Changes({ detail }: { detail: AuditEntryReply["detail"] }) {
   const { changes } = detail as { readonly changes?: unknown };
   if (!Array.isArray(changes)) return null;

@@ -24,13 +24,11 @@ export const productStep = {
   renews: (product: string) =>
     `A license for ${product} is installed: the answer renews it, and users keep their slots.`,
   hosts: "Hosts",
-  hostsHint:
-    "A license of one host serves only while that host leads. Vendors that use Berth 0.1.0 can issue only that.",
+  hostsHint: "A license of one host serves only while that host leads.",
   bothHosts: (names: readonly string[]) => `Both: ${names.join(" and ")}`,
   leadingHost: (name: string) => `Only ${name}, which leads now`,
   wants: "What do you need? (optional)",
-  wantsHint:
-    "The vendor sees this in the request and decides. Leave all of it empty if the vendor uses Berth 0.1.0.",
+  wantsHint: "The vendor sees this in the request and decides.",
   slots: "Slots",
   until: "Until",
   note: "Note for the vendor",

@@ -90,11 +90,6 @@ describe("open episodes", () => {
     expect(snapshot.episodes).toEqual(episodes);
     expect(decodeSnapshot(snapshot).openEpisodes).toEqual(state.openEpisodes);
   });
-
-  test("are absent from state.json if there are none", () => {
-    const snapshot = encodeSnapshot(replayEvents([]), genesisHead, emptyAuditLogEnd);
-    expect(Object.hasOwn(snapshot, "episodes")).toBe(false);
-  });
 });
 
 describe("ObserveEpisodes", () => {

@@ -68,6 +68,7 @@ describe("evolve", () => {
       peer: "10.0.0.9",
       at: MONDAY,
       slot: 9,
+      timeoutAt: minutesLater(5),
       ...fields,
     };
     expect(replayEvents([...events, featureTaken]).nextSlot).toBe(10);
@@ -231,7 +232,15 @@ test("isAudited is true for every event but a renewal without a new lease", () =
   const renewed: Event = { type: "SlotRenewed", ...eventFields, end: minutesLater(31) };
   expect(isAudited(renewed)).toBe(false);
   expect(isAudited({ ...renewed, contact: CONTACT })).toBe(false);
-  expect(isAudited({ ...renewed, type: "FeatureRenewed", feature: "mesh" })).toBe(false);
+  const { end } = renewed;
+  const ofFeature: Event = {
+    ...eventFields,
+    type: "FeatureRenewed",
+    feature: "mesh",
+    end,
+    timeoutAt: end,
+  };
+  expect(isAudited(ofFeature)).toBe(false);
   expect(isAudited({ ...renewed, leasedTo: "laptop" })).toBe(true);
   expect(isAudited(slotTaken("ada"))).toBe(true);
   expect(isAudited(slotBorrowed("ada", hoursLater(8)))).toBe(true);

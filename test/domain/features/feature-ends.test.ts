@@ -1,6 +1,5 @@
 // A feature slot belongs to a license slot of the same user, and ends no later than it.
 import { describe, expect, test } from "bun:test";
-import type { Event } from "../../../src/domain/model/event.ts";
 import { countSlotsInUse } from "../../../src/domain/model/slots/pool.ts";
 import type { State } from "../../../src/domain/model/state.ts";
 import type { Instant } from "../../../src/domain/time.ts";
@@ -16,7 +15,6 @@ import {
   register,
   registerFeature,
   replayEvents,
-  slotTaken,
   unregister,
   unregisterAll,
   noFreeSlot,
@@ -130,44 +128,5 @@ describe("a feature slot", () => {
   test("is not held after the license slot expired and all slots are released", () => {
     const released = registered.at(minutesLater(30)).execute(unregisterAll());
     expect(inUse(replayEvents(released.events), minutesLater(30))).toBe(0);
-  });
-});
-
-describe("a feature slot from journal lines of older versions", () => {
-  const eventFields = { license: 1, feature: "mesh", user: "ada" };
-  const oldEvents: Event[] = [
-    ...site.events,
-    slotTaken("ada"),
-    {
-      type: "FeatureTaken",
-      at: MONDAY,
-      ...eventFields,
-      slot: 2,
-      end: minutesLater(60),
-      peer: "10.0.0.7",
-    },
-    { type: "SlotRenewed", at: minutesLater(10), license: 1, user: "ada", end: minutesLater(40) },
-  ];
-
-  test("lasts its own timeout, as those lines record", () => {
-    const state = replayEvents(oldEvents);
-    expect(inUse(state, justBefore(minutesLater(60)))).toBe(1);
-    const renewed: Event = {
-      type: "FeatureRenewed",
-      at: minutesLater(20),
-      ...eventFields,
-      end: minutesLater(80),
-    };
-    expect(inUse(replayEvents([...oldEvents, renewed]), justBefore(minutesLater(80)))).toBe(1);
-  });
-
-  test("ends with the license slot after the next heartbeat", () => {
-    given(...oldEvents)
-      .at(minutesLater(20))
-      .when(register("ada"))
-      .records(
-        { type: "SlotRenewed", end: minutesLater(50) },
-        { type: "FeatureRenewed", end: minutesLater(50), timeoutAt: minutesLater(60) },
-      );
   });
 });

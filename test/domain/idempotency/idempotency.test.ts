@@ -221,10 +221,14 @@ describe("idempotency keys of other calls", () => {
   });
 });
 
-const keyRemembered = (name: string, at: Instant, peer?: string): Event => {
-  const fields = { at, key: name, fingerprint: "f", outcome: null };
-  return { type: "KeyRemembered", ...fields, ...(peer !== undefined && { peer }) };
-};
+const keyRemembered = (name: string, at: Instant, peer = "10.0.0.1"): Event => ({
+  type: "KeyRemembered",
+  at,
+  key: name,
+  fingerprint: "f",
+  outcome: null,
+  peer,
+});
 
 const keysIn = ({ idempotencyRecords }: State): string[] =>
   [...idempotencyRecords].map(([name]) => name);

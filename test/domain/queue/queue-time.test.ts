@@ -101,12 +101,6 @@ describe("places in a saved state", () => {
       change: { kind: "held", user: "cid", license: 1 },
     });
   });
-
-  test("are absent from it if no user waits", () => {
-    site.run(unregister("bob"));
-    site.run(unregister("cid"));
-    expect("places" in saveAndLoad().saved).toBe(false);
-  });
 });
 
 describe("the audit log", () => {

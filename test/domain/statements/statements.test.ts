@@ -172,11 +172,6 @@ describe("the state", () => {
     expect(getSnapshotCheck().Check(snapshot)).toBe(true);
     expect(dumpState(decodeSnapshot(snapshot))).toEqual(dumpState(state));
   });
-
-  test("has no member for statements on disk if none was made", () => {
-    const snapshot = encodeSnapshot(makeNewSite(), genesisHead, emptyAuditLogEnd);
-    expect(snapshot).not.toHaveProperty("statements");
-  });
 });
 
 describe("SettleExpiries", () => {

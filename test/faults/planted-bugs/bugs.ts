@@ -55,15 +55,15 @@ export const STORE_BUGS: readonly StoreBug[] = [
   {
     name: "the checkpoint does not contain the users who wait for a slot",
     in: "encodeSnapshot",
-    find: "$state.queues.size > 0",
-    replace: "false",
+    find: "encodePlaces($state)",
+    replace: "[]",
     caughtBy: ["simulation"],
   },
   {
     name: "the checkpoint does not contain the open episodes",
     in: "encodeSnapshot",
-    find: "$state.openEpisodes.size > 0",
-    replace: "false",
+    find: "[...$state.openEpisodes.values()]",
+    replace: "[]",
     caughtBy: ["simulation"],
   },
   {

@@ -308,6 +308,7 @@ describe("EpisodeTracker after a restart", () => {
       user: "ada",
       slot: 2,
       end: hoursLater(1),
+      timeoutAt: hoursLater(1),
       peer: PEER,
     };
     const tracker = resume(slotTaken("ada", { at: minutesLater(2) }), taken);

@@ -332,7 +332,8 @@ test("the peak of a feature is forgotten when its license is removed", () => {
     site.read().find(({ name }) => name === "berth_feature_slots_peak")?.value;
   const slot = { license: 1, user: "ada", slot: 1, at: MONDAY, end: hoursLater(1) };
   site.apply(slotTaken("ada", slot));
-  site.apply({ type: "FeatureTaken", ...slot, feature: "mesh", peer: "10.0.0.1" });
+  const feature = { feature: "mesh", timeoutAt: slot.end, peer: "10.0.0.1" };
+  site.apply({ type: "FeatureTaken", ...slot, ...feature });
   expect(peakOfMesh()).toBe(1);
   const origin = { license: 1, serial: 1, vendor: "acme", product: "cad" };
   const tombstone = { ...origin, at: MONDAY, total: 0, borrows: [] };

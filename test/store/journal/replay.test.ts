@@ -107,7 +107,7 @@ describe("snapshot", () => {
     const steps = fc.sample(randomCommandSteps(40), { numRuns: 1, seed: 7 })[0] ?? [];
     const state = stateAfter(steps);
     for (let index = 0; index < 2_500; index += 1) {
-      const record = { at: MONDAY, fingerprint: "f", outcome: { index }, peer: null };
+      const record = { at: MONDAY, fingerprint: "f", outcome: { index }, peer: "10.0.0.1" };
       state.idempotencyRecords.add(`key ${index}`, record);
     }
     const file = new StateFile(realDisk, tempFolder());

@@ -32,11 +32,4 @@ describe("cancelled requests in state.json", () => {
     expect(getSnapshotCheck().Check(snapshot)).toBe(true);
     expect([...decodeSnapshot(snapshot).cancelledRequests]).toEqual([requestIdFor(1)]);
   });
-
-  test("are absent without any, as in files that were written before they existed", () => {
-    const snapshot = writeAndRead(makeNewSite());
-    expect(snapshot).not.toHaveProperty("cancelled");
-    expect(getSnapshotCheck().Check(snapshot)).toBe(true);
-    expect(decodeSnapshot(snapshot).cancelledRequests.size).toBe(0);
-  });
 });

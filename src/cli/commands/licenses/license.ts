@@ -8,8 +8,8 @@ import { option, siteOptions } from "../../frame/flags.ts";
 import { escapeToOneLine, formatList } from "../../frame/terminal.ts";
 
 interface AddReply extends LicenseReply {
-  /** Absent: a server of an older version is running. */
-  readonly changes?: readonly string[] | null;
+  /** Null: it is no renewal. */
+  readonly changes: readonly string[] | null;
 }
 
 interface LicenseReply {
@@ -47,9 +47,7 @@ const add = defineCommand({
 
 function addedText({ id, product_details, changes }: AddReply, isKnown: boolean): string {
   const license = `license ${id} for ${product_details.short_code}`;
-  // A server of an older version does not tell a renewal from the same license again.
-  if (changes == null)
-    return `${license} is ${isKnown && changes === null ? "already " : ""}installed`;
+  if (changes === null) return `${license} is ${isKnown ? "already " : ""}installed`;
   const text = changes.length === 0 ? "its terms did not change" : changes.join(", ");
   return `${license} is renewed: ${text}`;
 }

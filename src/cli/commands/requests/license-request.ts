@@ -15,7 +15,7 @@ import { escapeToOneLine, formatList, printNote } from "../../frame/terminal.ts"
 
 interface RequestReply {
   readonly payload: string;
-  /** Absent: a server of an older version is running. */
+  /** Absent: the request was made before. */
   readonly warnings?: readonly string[];
 }
 

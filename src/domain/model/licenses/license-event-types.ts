@@ -43,7 +43,7 @@ export interface LicenseInstalled extends BaseEvent<"LicenseInstalled"> {
   readonly license: number;
   readonly terms: Terms;
   readonly grant: Grant;
-  /** What it changed, if it replaced a license; absent: it is new, or the line is older. */
+  /** What it changed, if it replaced a license; absent: it is new. */
   readonly changes?: readonly string[];
   /** The request it answers, which is used up by this; null: a renewal without a request. */
   readonly request: string | null;

@@ -20,7 +20,7 @@ export interface PlaceTaken extends PlaceEvent<"PlaceTaken"> {
   /** The reserved group that the user belongs to; null: none. For readers of the audit log. */
   readonly home: string | null;
   readonly peer: string;
-  /** The refusal that the place was taken for; absent in lines of earlier versions. */
+  /** The refusal that the place was taken for; absent: not known. */
   readonly denied?: PlaceDenial;
 }
 

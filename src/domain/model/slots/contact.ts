@@ -16,11 +16,8 @@ interface ContactField<K extends keyof Contact> {
   readonly apiName: string;
   /** Whether another value means another machine, which the audit log records. */
   readonly isOfMachine: K extends keyof Machine ? true : false;
-  /**
-   * Whether a repeated request under one key must have the same value. A field that was added later
-   * is left out while it is empty: keys that earlier versions stored must still match.
-   */
-  readonly fingerprint: "always" | "unless empty" | "never";
+  /** Whether a repeated request under one key must have the same value. */
+  readonly isInFingerprint: boolean;
   /** The kind of its pseudonym in data that leaves the site. */
   readonly pseudonym: "host" | "address" | "info";
 }
@@ -30,13 +27,13 @@ export const CONTACT_FIELDS = {
   hostname: {
     apiName: "os_hostname",
     isOfMachine: true,
-    fingerprint: "always",
+    isInFingerprint: true,
     pseudonym: "host",
   },
-  ip: { apiName: "ip_local", isOfMachine: true, fingerprint: "always", pseudonym: "address" },
-  info: { apiName: "user_info", isOfMachine: false, fingerprint: "always", pseudonym: "info" },
+  ip: { apiName: "ip_local", isOfMachine: true, isInFingerprint: true, pseudonym: "address" },
+  info: { apiName: "user_info", isOfMachine: false, isInFingerprint: true, pseudonym: "info" },
   // The address of the connection, which no request contains.
-  peer: { apiName: "peer", isOfMachine: true, fingerprint: "never", pseudonym: "address" },
+  peer: { apiName: "peer", isOfMachine: true, isInFingerprint: false, pseudonym: "address" },
 } as const satisfies { readonly [K in keyof Contact]: ContactField<K> };
 
 type ContactFields = typeof CONTACT_FIELDS;
@@ -48,14 +45,6 @@ const FIELD_NAMES = Object.keys(CONTACT_FIELDS) as (keyof Contact)[];
 const MACHINE_FIELD_NAMES = FIELD_NAMES.filter(
   (name): name is keyof Machine => CONTACT_FIELDS[name].isOfMachine,
 );
-
-/** For lines that older versions wrote, without the fields that were added since. */
-const EMPTY_CONTACT: Contact = { hostname: "", ip: "", info: "", peer: "" };
-
-export const completeContact = (recorded: Partial<Contact>): Contact => ({
-  ...EMPTY_CONTACT,
-  ...recorded,
-});
 
 export const machineOf = ({ hostname, ip, peer }: Contact): Machine => ({ hostname, ip, peer });
 
@@ -71,14 +60,7 @@ export function isSameContact(a: Contact, b: Contact): boolean {
 
 /** The values that a repeated request under one key must have again. */
 export const fingerprintPartsOf = (contact: Contact): string[] =>
-  FIELD_NAMES.filter((name) => isInFingerprint(CONTACT_FIELDS[name], contact[name])).map(
-    (name) => contact[name],
-  );
-
-const isInFingerprint = (
-  { fingerprint }: Pick<ContactField<keyof Contact>, "fingerprint">,
-  value: string,
-): boolean => fingerprint === "always" || (fingerprint === "unless empty" && value !== "");
+  FIELD_NAMES.filter((name) => CONTACT_FIELDS[name].isInFingerprint).map((name) => contact[name]);
 
 /** What the caller sent about itself, as far as it is recorded, under the names of the API. */
 export const sentFieldsOf = (contact: Partial<Contact>): Readonly<Record<string, string>> =>

@@ -43,7 +43,7 @@ export const licenseGenerate = ({ licensing, timekeeping, peerOf }: RouteDeps) =
         description:
           "Takes a product, a license key, both or neither; with neither, a vendor can enrol the " +
           "site. wanted_slots, wanted_until and note travel in the signed request: the vendor sees " +
-          "them as the site's wish, and older versions of the vendor's desk refuse such a request. " +
+          "them as the site's wish. " +
           "With hosts 2, the request names both hosts of a pair, and so does the license. " +
           "With Accept: text/plain, the reply is the payload only.",
         reply: LicenseRequestReply,

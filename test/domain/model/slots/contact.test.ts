@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import {
-  completeContact,
   CONTACT_FIELDS,
   fingerprintPartsOf,
   isSameContact,
@@ -14,7 +13,7 @@ import { makeContact } from "../../../support/contact.ts";
 const NAMES = Object.keys(CONTACT_FIELDS) as (keyof Contact)[];
 
 describe.each(NAMES)("%s of a contact", (name) => {
-  const { apiName, isOfMachine, fingerprint } = CONTACT_FIELDS[name];
+  const { apiName, isOfMachine, isInFingerprint } = CONTACT_FIELDS[name];
   const other: Contact = { ...CONTACT, [name]: "another value" };
 
   test("makes another contact, and another machine if it is of the machine", () => {
@@ -24,7 +23,7 @@ describe.each(NAMES)("%s of a contact", (name) => {
   });
 
   test("is part of the fingerprint of a request as its row says", () => {
-    expect(fingerprintPartsOf(other).includes("another value")).toBe(fingerprint === "always");
+    expect(fingerprintPartsOf(other).includes("another value")).toBe(isInFingerprint);
   });
 
   test("is recorded under its API name, except for the address of the connection", () => {
@@ -40,9 +39,4 @@ test("fingerprintPartsOf has the values and the order of stored keys", () => {
 
 test("sentFieldsOf leaves out what was not recorded", () => {
   expect(sentFieldsOf({ hostname: "h", ip: "i" })).toEqual({ os_hostname: "h", ip_local: "i" });
-});
-
-test("completeContact fills in what an older version did not record", () => {
-  expect(completeContact({ hostname: "h" })).toEqual(makeContact({ hostname: "h" }));
-  expect(completeContact(CONTACT)).toEqual(CONTACT);
 });
