@@ -108,12 +108,10 @@ export class Credentials {
   contentWith({ tokens, users }: AccessList): AccessList {
     const sessions = this.pageSessions.list().map(({ row }) => row);
     return {
-      access: 1,
+      access: 2,
       tokens: tokens.map((row) => this.#withUse(row, ownerKey("token", row.name))),
       users: users.map((row) => this.#withUse(row, ownerKey("user", row.name))),
-      ...(sessions.length > 0 && {
-        sessions: sessions.map((row) => this.#withUse(row, sessionKey(row.id))),
-      }),
+      sessions: sessions.map((row) => this.#withUse(row, sessionKey(row.id))),
     };
   }
 

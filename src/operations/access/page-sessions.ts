@@ -37,7 +37,7 @@ export class PageSessions {
 
   /** Sessions whose owner does not exist any more are left out. */
   constructor(list: AccessList) {
-    for (const row of list.sessions ?? []) {
+    for (const row of list.sessions) {
       const role = roleOfOwner(list, row);
       if (role !== null) this.#sessions.set(row.sha256, { row, actor: toActor(row, role) });
     }
@@ -129,7 +129,6 @@ function roleOfOwner(
   { tokens, users }: AccessList,
   { credential, name, madeAt }: SessionRow,
 ): Role | null {
-  // An older version ends no sessions when it replaces a token or changes a password.
   if (credential === "user") {
     const user = users.find((candidate) => candidate.name === name);
     return user === undefined || user.setAt > madeAt ? null : user.role;

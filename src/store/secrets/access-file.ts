@@ -35,47 +35,30 @@ const User = Type.Object({
   lastUse: LastUse,
 });
 
-/** Members that are optional were added later: a file without them is read as before. */
 const AccessList = Type.Object({
-  access: Type.Literal(1),
+  access: Type.Literal(2),
   tokens: Type.Array(Token),
   users: Type.Array(User),
   /** Sessions of the operator's page, stored as SHA-256 too. */
-  sessions: Type.Optional(
-    Type.Array(
-      Type.Object({
-        id: Type.String({ pattern: "^[0-9a-f]{32}$" }),
-        sha256: Sha256,
-        /** The kind and the name of the credential that started it, and ends it. */
-        credential: Type.Union([Type.Literal("token"), Type.Literal("user")]),
-        name: Type.String(),
-        madeAt: Time,
-        endsAt: Time,
-        /** Where it was started from. */
-        address: Type.String(),
-        lastUse: LastUse,
-      }),
-    ),
+  sessions: Type.Array(
+    Type.Object({
+      id: Type.String({ pattern: "^[0-9a-f]{32}$" }),
+      sha256: Sha256,
+      /** The kind and the name of the credential that started it, and ends it. */
+      credential: Type.Union([Type.Literal("token"), Type.Literal("user")]),
+      name: Type.String(),
+      madeAt: Time,
+      endsAt: Time,
+      /** Where it was started from. */
+      address: Type.String(),
+      lastUse: LastUse,
+    }),
   ),
 });
 
-/**
- * The content of the file. Viewers and tokens for metrics have members of their own: versions that
- * do not know the role ignore them, and refuse these credentials. Among the others, they would be
- * administrators.
- */
-const StoredList = Type.Composite([
-  AccessList,
-  Type.Object({
-    viewers: Type.Optional(Type.Object({ tokens: Type.Array(Token), users: Type.Array(User) })),
-    metrics: Type.Optional(Type.Object({ tokens: Type.Array(Token) })),
-  }),
-]);
-
 export type AccessList = Static<typeof AccessList>;
-type StoredList = Static<typeof StoredList>;
 
-const EMPTY_LIST: AccessList = { access: 1, tokens: [], users: [] };
+const EMPTY_LIST: AccessList = { access: 2, tokens: [], users: [], sessions: [] };
 
 /** The logins and tokens, in their own file, which is replaced as a whole. */
 export class AccessFile {
@@ -114,59 +97,14 @@ export class AccessFile {
 }
 
 export const encodeAccessList = (list: AccessList): Uint8Array =>
-  Buffer.from(`${JSON.stringify(separateRoles(list), null, 1)}\n`);
+  Buffer.from(`${JSON.stringify(list, null, 1)}\n`);
 
 /** Null: it is not the content of such a file. */
 export function parseAccessList(bytes: Uint8Array): AccessList | null {
   try {
     const list: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return Value.Check(StoredList, list) ? joinRoles(list) : null;
+    return Value.Check(AccessList, list) ? list : null;
   } catch {
     return null;
   }
 }
-
-interface Named {
-  readonly name: string;
-  readonly role?: string;
-}
-
-const hasRole =
-  (wanted: string) =>
-  ({ role }: Named): boolean =>
-    role === wanted;
-
-/** Whether a credential is stored in the list that all versions read. */
-const isKnownToAll = ({ role }: Named): boolean => role !== "viewer" && role !== "metrics";
-
-function separateRoles({ access, tokens, users, sessions }: AccessList): StoredList {
-  const isViewer = hasRole("viewer");
-  const viewers = { tokens: tokens.filter(isViewer), users: users.filter(isViewer) };
-  const metrics = { tokens: tokens.filter(hasRole("metrics")) };
-  const hasViewers = viewers.tokens.length > 0 || viewers.users.length > 0;
-  return {
-    access,
-    tokens: tokens.filter(isKnownToAll),
-    users: users.filter(isKnownToAll),
-    ...(hasViewers && { viewers }),
-    ...(metrics.tokens.length > 0 && { metrics }),
-    ...(sessions !== undefined && { sessions }),
-  };
-}
-
-function joinRoles({ viewers, metrics, ...list }: StoredList): AccessList {
-  const viewerTokens = viewers?.tokens.map((row) => ({ ...row, role: "viewer" as const })) ?? [];
-  const viewerUsers = viewers?.users.map((row) => ({ ...row, role: "viewer" as const })) ?? [];
-  const metricsTokens = metrics?.tokens.map((row) => ({ ...row, role: "metrics" as const })) ?? [];
-  return {
-    ...list,
-    tokens: joinRows(joinRows(list.tokens, viewerTokens), metricsTokens),
-    users: joinRows(list.users, viewerUsers),
-  };
-}
-
-/** An older version may have given the same name again: then the newer credential counts. */
-const joinRows = <R extends Named>(rows: readonly R[], others: readonly R[]): R[] => [
-  ...rows,
-  ...others.filter(({ name }) => !rows.some((row) => row.name === name)),
-];

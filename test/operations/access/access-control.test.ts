@@ -154,7 +154,7 @@ test("a damaged access file is refused at start instead of granting access to ev
   const { access, reopen, path } = await openAccess();
   unwrap(await access.createToken("ops", null, "test"));
   const text = readFileSync(path, "utf8");
-  for (const damaged of ["", "{}", text.slice(0, -4), text.replace('"access": 1', '"access": 2')]) {
+  for (const damaged of ["", "{}", text.slice(0, -4), text.replace('"access": 2', '"access": 1')]) {
     writeFileSync(path, damaged);
     expect(reopen).toThrow(FolderRefused);
   }

@@ -111,7 +111,8 @@ describe("isTokenDue", () => {
   const NOW = Date.parse("2026-11-16T00:00:00.000Z");
   const sha256 = createHash("sha256").update("berth_secret").digest("hex");
   const accessWith = (endsAt: number | null, isEnded = false) => ({
-    access: 1 as const,
+    access: 2 as const,
+    sessions: [],
     users: [],
     tokens: [
       { name: "service", sha256, madeAt: 0, endsAt, ...(isEnded && { ended: true as const }) },
@@ -119,7 +120,7 @@ describe("isTokenDue", () => {
   });
 
   test("is true without any credential, even when the file of an earlier token is left", () => {
-    const noAccess = { access: 1 as const, tokens: [], users: [] };
+    const noAccess = { access: 2 as const, tokens: [], users: [], sessions: [] };
     expect(isTokenDue(noAccess, null, NOW)).toBe(true);
     expect(isTokenDue(noAccess, "berth_secret", NOW)).toBe(true);
   });
