@@ -63,7 +63,6 @@ const ALLOWED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
 const DOMAIN_ORDER = [
   "result.ts",
   "time.ts",
-  "utc-day.ts",
   "text",
   "index",
   "backups",

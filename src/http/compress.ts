@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { callerOf } from "./access/gate.ts";
-import { acceptsGzip } from "./page/accepted-encoding.ts";
+import { acceptsGzip } from "./page/served-file.ts";
 
 /** Below this, the headers and the work cost more than compression saves. */
 const MIN_LENGTH = 1_024;

@@ -1,9 +1,8 @@
 import { treaty } from "@elysiajs/eden";
 import type { App } from "../http/app.ts";
 import { ApiError, errorMessageOf } from "./api-error.ts";
-import { connection } from "./connection-texts.ts";
+import { connection, timedFetch, type TimedInit } from "./timed-fetch.ts";
 import { noteStandby } from "./pair/standby.ts";
-import { timedFetch, type TimedInit } from "./timed-fetch.ts";
 import { credentialHeaders, noteRefusal, token } from "./session.ts";
 
 /**

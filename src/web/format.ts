@@ -95,3 +95,10 @@ export function formatBytes(count: number): string {
   const value = count / 1_000 ** power;
   return `${value.toFixed(power === 0 || value >= 100 ? 0 : 1)} ${UNITS[power]}`;
 }
+
+/** One decimal: means of slots are small numbers. */
+export const formatMean = (mean: number): string => formatNumber(Math.round(mean * 10) / 10);
+
+/** A waiting time, in seconds below a minute. */
+export const formatWait = (seconds: number): string =>
+  seconds < 60 ? `${seconds} s` : formatDuration(seconds * 1_000);

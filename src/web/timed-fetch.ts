@@ -1,5 +1,4 @@
 import { ApiError } from "./api-error.ts";
-import { connection } from "./connection-texts.ts";
 
 const READ_TIMEOUT = 15_000;
 /** A change waits for the disk, which may be slow. */
@@ -51,3 +50,9 @@ export async function timedFetch(url: string, init: TimedInit = {}): Promise<Res
       : new ApiError("unreachable", connection.noAnswer, 0);
   }
 }
+
+export const connection = {
+  noAnswer: "The server does not answer.",
+  outcomeUnknown:
+    "The server did not answer. The change may have been made: look again before you repeat it.",
+} as const;

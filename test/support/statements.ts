@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { StoredStatement } from "../../src/domain/model/statements/statement-chain.ts";
-import { DAY, later, type Instant } from "../../src/domain/time.ts";
-import { startOfDay } from "../../src/domain/utc-day.ts";
+import { DAY, later, type Instant, startOfDay } from "../../src/domain/time.ts";
 
 /** A statement of one day that continues `last`, or begins two days before `at`. */
 export function nextStatement(

@@ -3,8 +3,15 @@
 import { personOf } from "../../src/domain/model/slots/person.ts";
 import type { Command } from "../../src/domain/decide.ts";
 import type { State } from "../../src/domain/model/state.ts";
-import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
-import { startOfDay } from "../../src/domain/utc-day.ts";
+import {
+  DAY,
+  HOUR,
+  instant,
+  later,
+  MINUTE,
+  type Instant,
+  startOfDay,
+} from "../../src/domain/time.ts";
 import { readSiteRecord } from "../../src/operations/usage/read-site-record.ts";
 import {
   computeStatementFigures,

@@ -22,7 +22,7 @@ import { randomBytes } from "../../platform/crypto/random.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { deriveAirgapLicenseId } from "../../license/codes/airgap-id.ts";
 import type { Desk } from "../desk.ts";
-import { refuseReturnedLicense } from "./returned-license.ts";
+import { refuseReturnedLicense } from "./renewed-license.ts";
 import { normalizeLicenseKey } from "./license-key.ts";
 import { DeskRefused } from "../desk-refused.ts";
 import { applyTermsChanges, describeDocumentDifference, isSameTerms } from "./apply-terms.ts";

@@ -8,14 +8,13 @@ import { sha256 } from "../../platform/crypto/hash.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { isContinuation, buildSeenEntry, findReturnedButInstalled } from "./request-continuity.ts";
 import type { Desk } from "../desk.ts";
-import { refuseReturnedLicense } from "./returned-license.ts";
+import { refuseReturnedLicense, findRenewedLicense } from "./renewed-license.ts";
 import { isSignedWithRetiredKey } from "../ledger/license-list.ts";
 import { DeskRefused } from "../desk-refused.ts";
 import { describeHostDifference } from "../../domain/licenses/terms-difference.ts";
 import { findSplits } from "./pair-continuity.ts";
 import { findRepeatedRestores, listGraces } from "./restore-grace.ts";
 import { readLicenseKey, type IssueOptions } from "./issue-options.ts";
-import { findRenewedLicense } from "./renewed-license.ts";
 import type { LedgerEntry, IssuedEntry } from "../ledger/ledger-entries.ts";
 import { applyTermsChanges, describeDocumentDifference, isSameTerms } from "./apply-terms.ts";
 

@@ -4,7 +4,6 @@ import { DeskRefused } from "../desk-refused.ts";
 import { readLicenseKey, type IssueOptions } from "./issue-options.ts";
 import type { IssuedEntry } from "../ledger/ledger-entries.ts";
 import { isSameLicenseKey } from "./license-key.ts";
-import { refuseReturnedLicense } from "./returned-license.ts";
 
 /** The license that this one renews; null: it is a new license. */
 export function findRenewedLicense(desk: Desk, options: IssueOptions): IssuedEntry | null {
@@ -76,4 +75,12 @@ function findLicenseOfSite(
     );
   }
   return candidates.values().next().value ?? null;
+}
+
+/** A site that returned a license refuses this serial and every renewal of it. */
+export function refuseReturnedLicense(desk: Desk, issued: IssuedEntry, hint: string): void {
+  const receipt = desk.ledger.findReceipt(issued);
+  if (receipt === null) return;
+  const day = receipt.at.slice(0, 10);
+  throw new DeskRefused(`license ${issued.license_id} was returned on ${day}`, hint);
 }

@@ -1,6 +1,5 @@
 import { compareTexts } from "../../domain/text/compare-texts.ts";
-import { DAY, instant } from "../../domain/time.ts";
-import { dayOf, parseDay } from "../../domain/utc-day.ts";
+import { DAY, instant, dayOf, parseDay } from "../../domain/time.ts";
 import {
   verifyUsageStatement,
   type UsageFigures,

@@ -1,5 +1,5 @@
 import { makeDecision, type Decision } from "../model/decision.ts";
-import type { AccessChange } from "../model/access-change.ts";
+import type { AccessChange } from "../model/event.ts";
 import type { Fault } from "../model/fault.ts";
 import type { Result } from "../result.ts";
 import type { RuleContext } from "../model/rule-context.ts";

@@ -1,4 +1,4 @@
-import type { AccessChange } from "../model/access-change.ts";
+import type { AccessChange } from "../model/event.ts";
 import { formatSettingValue } from "../model/setting-change.ts";
 import type { EventDetails, EventRows } from "../model/event-row.ts";
 import { formatGap, formatList, formatTimestampOrNull, pluralize } from "../model/event-texts.ts";

@@ -1,4 +1,3 @@
-import type { AccessChange } from "./access-change.ts";
 import type { SettingChanged } from "./setting-change.ts";
 import type { ClockJump } from "./clock-jump-types.ts";
 import type { EpisodeEnded, EpisodesObserved } from "./demand/episode.ts";
@@ -279,3 +278,7 @@ export interface RefusalsCounted extends BaseEvent<"RefusalsCounted"> {
   readonly count: number;
   readonly users: readonly string[];
 }
+
+/** What was changed of the tokens, users and sessions. */
+export type AccessChange =
+  "token_made" | "token_revoked" | "user_set" | "user_removed" | "session_revoked";

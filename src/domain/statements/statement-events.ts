@@ -1,6 +1,5 @@
 import type { EventRows } from "../model/event-row.ts";
-import { DAY, later, type Instant } from "../time.ts";
-import { dayOf } from "../utc-day.ts";
+import { DAY, later, type Instant, dayOf } from "../time.ts";
 
 /** The first and the last day, in words. */
 const formatDays = (from: Instant, to: Instant): string => {

@@ -3,8 +3,7 @@ import type {
   AcknowledgedStatement,
   StoredStatement,
 } from "../model/statements/statement-chain.ts";
-import { DAY, later, MINUTE, type Instant } from "../time.ts";
-import { countDays, startOfDay } from "../utc-day.ts";
+import { DAY, later, MINUTE, type Instant, countDays, startOfDay } from "../time.ts";
 import { findLastStatement } from "./make-statement.ts";
 
 /** What was reported to a vendor, and what is to be reported next. */

@@ -1,11 +1,10 @@
 import { SECOND } from "../../domain/time.ts";
 import { checkBackups } from "../../operations/health/backups.ts";
 import { METRICS } from "../../operations/metrics/catalogue.ts";
-import { single } from "../../operations/metrics/single.ts";
+import { single, type MetricFamily } from "../../platform/metrics/metric.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { version } from "../../platform/embedded/version.ts";
 import { writeExposition, type ExpositionFormat } from "../../platform/metrics/exposition.ts";
-import type { MetricFamily } from "../../platform/metrics/metric.ts";
 import type { Services } from "../services.ts";
 
 export type MetricsSources = Pick<

@@ -1,6 +1,5 @@
 import { ASSETS_PATH, pageFiles, type PageFile } from "../../platform/embedded/page-files.ts";
 import { hashOf, serveText, type ServedFile } from "./served-file.ts";
-import { escapeHtml } from "./escape-html.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
@@ -71,3 +70,15 @@ export function renderPage(file: "page.html" | "docs.html", values: PageValues):
   rendered.set(key, page);
   return page;
 }
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** For the text of an element, or the value of an attribute in quotes. */
+export const escapeHtml = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? character);

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { acceptsGzip } from "./accepted-encoding.ts";
 
 /** A text that does not change, as it is sent. */
 export interface ServedFile {
@@ -49,3 +48,10 @@ export function replyWithFile(
 
 const isKnown = ({ headers }: Request, { etag }: ServedFile): boolean =>
   (headers.get("if-none-match") ?? "").split(",").some((known) => known.trim() === etag);
+
+/** Whether a client accepts gzip. A coding with a weight of 0 is not accepted. */
+export const acceptsGzip = ({ headers }: Request): boolean =>
+  (headers.get("accept-encoding") ?? "").split(",").some((coding) => {
+    const [name = "", weight = ""] = coding.split(";");
+    return name.trim().toLowerCase() === "gzip" && !/^\s*q=0(?:\.0*)?\s*$/i.test(weight);
+  });

@@ -1,6 +1,6 @@
 import type { AnyFault } from "../../faults/fault-types.ts";
 import { callerOf } from "../access/gate.ts";
-import { escapeHtml } from "./escape-html.ts";
+import { escapeHtml } from "./page-files.ts";
 import { pageHeaders, pagePolicy } from "./page-headers.ts";
 
 const POLICY = pagePolicy();

@@ -4,7 +4,7 @@ import { Value } from "@sinclair/typebox/value";
 import { base64url } from "jose";
 import { limits } from "../../domain/model/limits.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { countDays, parseDay } from "../../domain/utc-day.ts";
+import { countDays, parseDay } from "../../domain/time.ts";
 import {
   MAX_DOCUMENT,
   readDocumentHeader,

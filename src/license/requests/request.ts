@@ -11,6 +11,7 @@ import {
 import type { LicenseRequestFault } from "../documents/document-fault.ts";
 import { computeHardwareId, type HashedComponent } from "../documents/hardware.ts";
 import { keyIdOf, parsePublicKey, PublicKey, type PrivateKey } from "../documents/keys.ts";
+import type { RequestWants } from "../../domain/model/state.ts";
 
 const closed = { additionalProperties: false };
 const text = Type.Union([Type.String({ minLength: 1, maxLength: 256 }), Type.Null()]);
@@ -162,4 +163,25 @@ function isConsistentPair({ pair, hardware_id }: LicenseRequest): boolean {
     new Set(hosts.map((host) => host.hardware_id)).size === hosts.length &&
     hosts.find(({ name }) => name === leader)?.hardware_id === hardware_id
   );
+}
+
+/**
+ * What a site asks for, as one line: its own words, which nothing confirms. The note is quoted, so
+ * that its end can be seen. Null: the site asks for nothing.
+ */
+export function describeWants(wants: RequestWants | undefined): string | null {
+  if (wants === undefined) return null;
+  const { slots, until, note } = wants;
+  const parts = [
+    slots !== undefined && `${slots} ${slots === 1 ? "slot" : "slots"}`,
+    until !== undefined && `until ${until}`,
+    note !== undefined && `note: ${JSON.stringify(note)}`,
+  ];
+  return `the site asks for (not verified): ${parts.filter((part) => part !== false).join(", ")}`;
+}
+
+/** The same of a payload that was not checked; null if it has no valid wishes. */
+export function describeUncheckedWants(payload: unknown): string | null {
+  const wants = (payload as { wants?: unknown } | null)?.wants;
+  return Value.Check(RequestWantsDocument, wants) ? describeWants(wants) : null;
 }

@@ -1,4 +1,4 @@
-import type { AccessChange } from "../../domain/model/access-change.ts";
+import type { AccessChange } from "../../domain/model/event.ts";
 import type { ChangeAccess } from "../../domain/access/change-access.ts";
 import type { Fault } from "../../domain/model/fault.ts";
 import type { AccessFault } from "../../faults/fault-types.ts";

@@ -1,8 +1,12 @@
 import { DAY, HOUR, MINUTE, SECOND, type Instant } from "../../domain/time.ts";
 import { MAX_SKEW_MS } from "../pair/clock-skew.ts";
 import { KEPT_MS } from "../pair/log-trimmer.ts";
-import { computeClockSkew, findOtherHost } from "../pair/pair-figures.ts";
-import type { PairHostStatus, PairStatus } from "../pair/pair-status.ts";
+import {
+  computeClockSkew,
+  findOtherHost,
+  type PairHostStatus,
+  type PairStatus,
+} from "../pair/pair-status.ts";
 import type { DatabaseProblem } from "../../store/log/shared-log.ts";
 import { createFinding, passedReport, type Finding, type HealthReport } from "./finding.ts";
 

@@ -1,5 +1,5 @@
 import { SECOND } from "../../domain/time.ts";
-import type { MetricFamily } from "../../platform/metrics/metric.ts";
+import { type MetricFamily, single } from "../../platform/metrics/metric.ts";
 import { STORE_WARNING_CODES } from "../../store/store-health.ts";
 import { isDiskFault } from "../../store/journal/storage-fault.ts";
 import type { Store } from "../../store/store.ts";
@@ -11,7 +11,6 @@ import type { ClockView, Timekeeping } from "../clock/timekeeping.ts";
 import type { ApplianceMetrics, MetricsContext } from "./appliance-metrics.ts";
 import { METRICS } from "./catalogue.ts";
 import { pairFamilies } from "./pair-families.ts";
-import { single } from "./single.ts";
 
 const CLOCK_STATES: readonly ClockView["state"][] = ["ok", "behind", "suspect", "ahead"];
 

@@ -1,9 +1,7 @@
 import { SECOND } from "../../domain/time.ts";
-import type { MetricFamily } from "../../platform/metrics/metric.ts";
-import { computeClockSkew, findOtherHost } from "../pair/pair-figures.ts";
-import type { PairStatus } from "../pair/pair-status.ts";
+import { type MetricFamily, single } from "../../platform/metrics/metric.ts";
+import { computeClockSkew, findOtherHost, type PairStatus } from "../pair/pair-status.ts";
 import { METRICS } from "./catalogue.ts";
-import { single } from "./single.ts";
 
 /** The metrics of a host of a pair, leading or not; none of a host that is alone. */
 export function pairFamilies(status: PairStatus | null): MetricFamily[] {

@@ -1,6 +1,5 @@
 import type { Restore } from "../../domain/model/state.ts";
-import type { Instant } from "../../domain/time.ts";
-import { dayOf } from "../../domain/utc-day.ts";
+import { type Instant, dayOf } from "../../domain/time.ts";
 import { publicPart } from "../../license/documents/keys.ts";
 import {
   encodeFigures,

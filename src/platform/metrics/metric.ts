@@ -22,3 +22,9 @@ export interface MetricFamily {
   readonly metric: Metric;
   readonly samples: readonly Sample[];
 }
+
+/** A metric without labels; null: it has no value now. */
+export const single = (metric: Metric, value: number | null): MetricFamily => ({
+  metric,
+  samples: value === null ? [] : [{ labels: [], value }],
+});

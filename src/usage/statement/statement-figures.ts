@@ -1,7 +1,6 @@
 import type { Demand } from "../../domain/model/demand/episode.ts";
 import { personOf } from "../../domain/model/slots/person.ts";
-import { DAY, type Instant } from "../../domain/time.ts";
-import { countDays } from "../../domain/utc-day.ts";
+import { DAY, type Instant, countDays } from "../../domain/time.ts";
 import { clipToClockPeriods } from "../clock-periods.ts";
 import type { CountedConsumption, SiteRecord, TermsPeriod } from "../site-record.ts";
 

@@ -1,4 +1,4 @@
-import { counted } from "./counted.ts";
+import { counted } from "./rules-texts.ts";
 
 export const flexnet = {
   open: "Import FlexNet options…",

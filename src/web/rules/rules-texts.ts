@@ -1,5 +1,3 @@
-import { counted } from "./counted.ts";
-
 export const rules = {
   title: "Sharing rules",
   about:
@@ -61,3 +59,7 @@ export const rules = {
   commands: ["berth rules show", "berth rules check rules.toml", "berth rules apply rules.toml"],
   fileName: (site: string) => `berth-${site}rules.toml`,
 } as const;
+
+/** "1 group", "2 groups" */
+export const counted = (count: number, one: string, many: string): string =>
+  `${count} ${count === 1 ? one : many}`;

@@ -1,6 +1,6 @@
 import type { ReportReply } from "../../http/routes/usage/report-schema.ts";
 import { reasonOf } from "../../faults/rule-reasons.ts";
-import { formatNumber, formatTime, formatUtc } from "../format.ts";
+import { formatNumber, formatTime, formatUtc, formatWait } from "../format.ts";
 import { DataTable, type DataColumn } from "../parts/data-table.tsx";
 import { QueryContent } from "../parts/query-content.tsx";
 import { Select } from "../parts/select.tsx";
@@ -14,7 +14,6 @@ import {
   type DeniedFigures,
   type EpisodeReply,
 } from "./denied-figures.ts";
-import { formatWait } from "./format-wait.ts";
 import { formatWeekday } from "./period-choice.tsx";
 import { useReport } from "./report-data.ts";
 import { reports } from "./reports-texts.ts";

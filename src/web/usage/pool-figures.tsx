@@ -1,6 +1,5 @@
-import { formatDate, formatNumber } from "../format.ts";
+import { formatDate, formatNumber, formatMean } from "../format.ts";
 import { Facts, type Fact } from "../parts/facts.tsx";
-import { formatMean } from "./format-mean.ts";
 import type { PoolReply, PoolUse } from "./pool-rows.ts";
 import { reports } from "./reports-texts.ts";
 import { formatHours } from "./tables.tsx";

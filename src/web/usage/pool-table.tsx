@@ -1,10 +1,9 @@
 import { useSignal } from "@preact/signals";
-import { formatNumber } from "../format.ts";
+import { formatNumber, formatMean } from "../format.ts";
 import { DataTable, type DataColumn } from "../parts/data-table.tsx";
 import { Field } from "../parts/field.tsx";
 import { Sparkline } from "../parts/sparkline.tsx";
 import { reportLink, type ReportAddress } from "./address.ts";
-import { formatMean } from "./format-mean.ts";
 import type { PoolRow } from "./pool-rows.ts";
 import { reports } from "./reports-texts.ts";
 import { formatHours } from "./tables.tsx";

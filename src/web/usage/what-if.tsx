@@ -1,14 +1,13 @@
 import { useSignal } from "@preact/signals";
 import type { WhatIfReply } from "../../http/routes/usage/what-if.ts";
 import { admin, unwrapReply } from "../api.ts";
-import { formatNumber } from "../format.ts";
+import { formatNumber, formatWait } from "../format.ts";
 import { DataTable, type DataColumn } from "../parts/data-table.tsx";
 import { Field } from "../parts/field.tsx";
 import { QueryContent } from "../parts/query-content.tsx";
 import { Select } from "../parts/select.tsx";
 import { useQuery } from "../use-query.ts";
 import { boundsOf, type Period } from "./address.ts";
-import { formatWait } from "./format-wait.ts";
 import type { PoolReply } from "./pool-rows.ts";
 import { whatIf as texts } from "./what-if-texts.ts";
 import { chooseSlots, isSlotRange, shareText, type SlotRange } from "./what-if-figures.ts";

@@ -1,6 +1,5 @@
 import { describeDocumentFault } from "../../../license/documents/document-fault.ts";
-import { verifyLicenseRequest } from "../../../license/requests/request.ts";
-import { describeWants } from "../../../license/requests/request-wants.ts";
+import { verifyLicenseRequest, describeWants } from "../../../license/requests/request.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { Misuse } from "../../frame/options.ts";
 import { describeRestoreGrace } from "../../../desk/issuing/restore-grace.ts";
@@ -9,7 +8,7 @@ import {
   findRequestWarnings,
 } from "../../../desk/issuing/request-continuity.ts";
 import { findPairWarnings } from "../../../desk/issuing/pair-continuity.ts";
-import { describeRequestPair } from "../../../license/requests/describe-request-pair.ts";
+import { describeRequestPair } from "../../../license/requests/pair-request.ts";
 import {
   prepareLicense,
   signPreparedLicense,

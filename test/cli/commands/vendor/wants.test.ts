@@ -2,8 +2,6 @@ import { describe, expect, test } from "bun:test";
 import {
   describeUncheckedWants,
   describeWants,
-} from "../../../../src/license/requests/request-wants.ts";
-import {
   signLicenseRequest,
   verifyLicenseRequest,
 } from "../../../../src/license/requests/request.ts";
