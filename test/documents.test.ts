@@ -10,6 +10,7 @@ import { settings } from "../src/cli/serve/settings.ts";
 import { FAULTS } from "../src/faults/catalog.ts";
 import { routes } from "./support/routes.ts";
 import { parseTermsFile } from "../src/license/terms/terms-file.ts";
+import { contactFields } from "../src/http/routes/slots/slot-reply.ts";
 import { STATE_FORMAT } from "../src/store/state/snapshot.ts";
 import {
   codeBlocksIn,
@@ -246,6 +247,16 @@ describe("src/http/README.md", () => {
     );
     const served = Object.entries(FAULTS).map(([code, { status }]) => `${code} ${status}`);
     expect(listed.toSorted()).toEqual(served.toSorted());
+  });
+
+  test("lists every field with which a caller describes itself, with its limit", () => {
+    const listed = tableRowsBelow("src/http/README.md", "### Fields and limits").flatMap(
+      ([names = "", limit = ""]) => codeIn(names).map((name) => `${name} ${limit}`),
+    );
+    const limits = Object.entries(contactFields).map(
+      ([name, { bytes }]) => `${name} ${String(bytes)} bytes`,
+    );
+    expect(listed).toEqual(expect.arrayContaining(limits));
   });
 
   test("lists every route of the administration API, and no other", () => {

@@ -1,10 +1,4 @@
-import type { Contact } from "../../src/domain/model/slots/contact.ts";
+import { completeContact, type Contact } from "../../src/domain/model/slots/contact.ts";
 
 /** The contact of a registration: the given fields, and empty ones. */
-export const makeContact = (given: Partial<Contact>): Contact => ({
-  hostname: "",
-  ip: "",
-  info: "",
-  peer: "",
-  ...given,
-});
+export const makeContact = (given: Partial<Contact>): Contact => completeContact(given);

@@ -1,4 +1,6 @@
 import type { RegistrationReply } from "../../src/http/routes/slots/registrations.ts";
+import { contactReply } from "../../src/http/routes/slots/slot-reply.ts";
+import { makeContact } from "../support/contact.ts";
 
 /** A registration as the API lists it, for tests of the page. */
 export const makeRegistration = (
@@ -8,9 +10,7 @@ export const makeRegistration = (
   product: "CAD",
   license_id: 1,
   user,
-  os_hostname: "",
-  ip_local: "",
-  user_info: "",
+  ...contactReply(makeContact({})),
   peer: "10.0.0.1",
   registered_at: "2026-03-02T09:00:00.000Z",
   last_seen_at: "2026-03-02T09:00:00.000Z",

@@ -1,7 +1,7 @@
 import type { ReleasedBy } from "../model/event.ts";
 import type { EventRows } from "../model/event-row.ts";
 import { formatTime, formatTimestamp } from "../model/event-texts.ts";
-import { sentFieldsOf } from "../model/slots/contact.ts";
+import { machineOf, sentFieldsOf } from "../model/slots/contact.ts";
 
 /** What the audit log says of slots and of the slots of features. */
 export const SLOT_EVENTS: EventRows<
@@ -45,7 +45,7 @@ export const SLOT_EVENTS: EventRows<
     isAudited: true,
     summary: ({ hostname }) =>
       hostname === "" ? "slot used from another machine" : `slot used from ${hostname}`,
-    details: ({ slot, hostname, ip }) => ({ slot, ...sentFieldsOf({ hostname, ip }) }),
+    details: (event) => ({ slot: event.slot, ...sentFieldsOf(machineOf(event)) }),
   },
   SlotBorrowed: {
     kind: "slots",

@@ -28,7 +28,11 @@ export interface FieldOptions {
 export const field = (description: string, options: FieldOptions = {}) =>
   Type.Optional(Type.String({ description, ...options }));
 
-const name = (description: string) => field(description, { bytes: IDENTIFIER_BYTES });
+/** An opaque name, as `readText` reads it. */
+export const name = (description: string) => field(description, { bytes: IDENTIFIER_BYTES });
+
+/** A text for people, as `readFreeText` reads it. */
+export const freeText = (description: string) => field(description, { bytes: INFO_BYTES });
 
 const count = (description: string) =>
   field(
@@ -40,9 +44,6 @@ const count = (description: string) =>
 export const fields = {
   product: name("Product code. Optional if only one product is installed."),
   user: name("User of the slot: an opaque name, compared in Unicode NFC, case-sensitive."),
-  os_hostname: name("Host name of the user's machine; shown to the operator."),
-  ip_local: name("The machine's local address; shown to the operator."),
-  user_info: field("Free text for the operator; may be empty.", { bytes: INFO_BYTES }),
   borrowed_until: field(
     "End of the borrow, RFC 3339 with any offset. Absent, null, empty or 0001-01-01T00:00:00Z: " +
       "the longest borrow allowed. Typed clients omit the field for that.",
@@ -113,13 +114,12 @@ export const fields = {
     "Id or name of the vendor that the statement is for. Optional if only one vendor has licenses.",
   ),
   statement_number: count("Number of a statement; absent: the last one."),
-  accept_gap: field(
+  accept_gap: freeText(
     "Reason for declaring unrecoverable lines as a gap; it is written to the audit log. Absent " +
       "or empty: no gap is declared.",
-    { bytes: INFO_BYTES },
   ),
   month: field("Month of the audit log, as in its file names: YYYY-MM."),
-  note: field("Note for the audit log.", { bytes: INFO_BYTES }),
+  note: freeText("Note for the audit log."),
   appliance: field("Id of this appliance, as berth status shows it."),
   pairRequest: field("Content of the file of berth pair request, as JSON text.", {
     bytes: CODE_BYTES,

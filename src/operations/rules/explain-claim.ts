@@ -9,7 +9,7 @@ import { factsOf, type CallerFacts } from "../../domain/model/rules/caller-facts
 import { findRuledPool } from "../../domain/rules/judge-claim.ts";
 import { GROUP_FACTS } from "../../domain/model/rules/rule-set.ts";
 import { GroupMatcher } from "../../domain/model/rules/membership.ts";
-import type { Contact } from "../../domain/model/slots/contact.ts";
+import { completeContact, type Contact } from "../../domain/model/slots/contact.ts";
 import { countSlotsInUse } from "../../domain/model/slots/pool.ts";
 import type { License, State } from "../../domain/model/state.ts";
 import { isDemandFault } from "../demand/demand-of-command.ts";
@@ -142,12 +142,8 @@ function decideBorrow(
     : refuse(decision.fault, false);
 }
 
-const contactOf = ({ host, address }: CallerFacts): Contact => ({
-  hostname: host,
-  ip: "",
-  info: "",
-  peer: address,
-});
+const contactOf = ({ host, address }: CallerFacts): Contact =>
+  completeContact({ hostname: host, peer: address });
 
 const identityOf = ({ login, certificate }: CallerFacts) =>
   login === null && certificate === null ? null : { login, certificate };

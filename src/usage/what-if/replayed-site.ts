@@ -7,6 +7,7 @@ import { instant, later, type Instant } from "../../domain/time.ts";
 import type { Terms } from "../../domain/model/licenses/terms.ts";
 import type { Identity } from "../../domain/model/rules/caller-facts.ts";
 import type { RuleSet } from "../../domain/model/rules/rule-set.ts";
+import { completeContact } from "../../domain/model/slots/contact.ts";
 import type { PoolName } from "../../domain/model/slots/pool-name.ts";
 import type { SharingEvent, TermsPeriod } from "../site-record.ts";
 
@@ -99,7 +100,7 @@ export class ReplayedSite {
     const { product, feature, user, peer, host, license: licenseId, identity = null } = wish;
     const context = { at, clockBehind: 0, isSignedForThisMachine: () => true, slotCaps };
     const target = { product, licenseId, user };
-    const contact = { hostname: host, ip: "", info: "", peer };
+    const contact = completeContact({ hostname: host, peer });
     const result =
       feature === null
         ? transact(
@@ -124,7 +125,7 @@ export class ReplayedSite {
     this.release(wish, at);
     const [slot, end] = [this.#state.nextSlot, HELD];
     if (feature === null) {
-      const contact = { hostname: host, ip: "", info: "", peer };
+      const contact = completeContact({ hostname: host, peer });
       evolve(this.#state, {
         type: "SlotTaken",
         at,

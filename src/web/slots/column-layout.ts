@@ -1,33 +1,7 @@
-import { COLUMNS, isFilled, type Column } from "./columns.ts";
+import { COLUMN_VIEWS, COLUMNS, isFilled, type Column } from "./columns.ts";
 import type { SlotRow } from "./rows.ts";
 
-/** In rem: the least width at which a column is worth showing, and its share of what is left. */
-const WIDTHS: { readonly [C in Column]: { readonly least: number; readonly share: number } } = {
-  user: { least: 9, share: 2 },
-  product: { least: 6, share: 1 },
-  host: { least: 8, share: 2 },
-  address: { least: 9, share: 1 },
-  lastSeen: { least: 8, share: 0 },
-  duration: { least: 7, share: 0 },
-  borrowed: { least: 9, share: 0 },
-  features: { least: 7, share: 1 },
-  home: { least: 8, share: 1 },
-  info: { least: 8, share: 2 },
-};
-
-/** Which columns are shown first, if not all fit. */
-const BY_IMPORTANCE: readonly Column[] = [
-  "user",
-  "product",
-  "lastSeen",
-  "duration",
-  "host",
-  "borrowed",
-  "features",
-  "home",
-  "address",
-  "info",
-];
+const BY_RANK = COLUMNS.toSorted((a, b) => COLUMN_VIEWS[a].rank - COLUMN_VIEWS[b].rank);
 
 /** The columns for the check box and the buttons, with the padding of the row. */
 const FIXED_WIDTH = 16;
@@ -52,9 +26,10 @@ export function chooseLayout(width: number, filled: ReadonlySet<Column>): Layout
   if (width < CARD_WIDTH) return { kind: "wide-card", columns, rowHeight: 4.5 };
   let left = width - FIXED_WIDTH;
   const shown = new Set<Column>();
-  for (const column of BY_IMPORTANCE) {
-    if (!filled.has(column) || WIDTHS[column].least > left) continue;
-    left -= WIDTHS[column].least;
+  for (const column of BY_RANK) {
+    const { least } = COLUMN_VIEWS[column].width;
+    if (!filled.has(column) || least > left) continue;
+    left -= least;
     shown.add(column);
   }
   return { kind: "table", columns: columns.filter((column) => shown.has(column)), rowHeight: 2.5 };
@@ -64,7 +39,7 @@ export function chooseLayout(width: number, filled: ReadonlySet<Column>): Layout
 export const gridColumnsOf = ({ columns }: Layout): string =>
   columns
     .map((column) => {
-      const { least, share } = WIDTHS[column];
+      const { least, share } = COLUMN_VIEWS[column].width;
       return share === 0 ? `${least}rem` : `minmax(${least}rem, ${share}fr)`;
     })
     .join(" ");

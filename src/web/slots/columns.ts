@@ -3,23 +3,23 @@ import { formatAgo, formatDuration, formatShort } from "../format.ts";
 import { slots } from "./slots-texts.ts";
 
 /**
- * The column that shows each field of a slot; null: only the details do. The columns have the order
- * of this table, and a field without a line does not compile.
+ * The column that shows each field of a slot; null: only the details do. The columns and the
+ * details have the order of this table, and a field without a line does not compile.
  */
-const COLUMN_OF_FIELD = {
+export const COLUMN_OF_FIELD = {
   user: "user",
   product: "product",
+  license_id: null,
   os_hostname: "host",
-  ip_local: "address",
   peer: "address",
+  ip_local: "address",
   last_seen_at: "lastSeen",
   registered_at: "duration",
+  expires_at: null,
   borrowed_until: "borrowed",
   features: "features",
   home: "home",
   user_info: "info",
-  expires_at: null,
-  license_id: null,
 } as const satisfies { readonly [F in keyof RegistrationReply]: string | null };
 
 export type Column = NonNullable<(typeof COLUMN_OF_FIELD)[keyof RegistrationReply]>;
@@ -29,6 +29,10 @@ export const COLUMNS: readonly Column[] = [
 ];
 
 interface ColumnView {
+  /** In rem: the least width that is worth showing, and the share of what is left. */
+  readonly width: { readonly least: number; readonly share: number };
+  /** If not all columns fit, those with the smallest ranks are shown. */
+  readonly rank: number;
   /** `now` is the server's time in milliseconds. */
   readonly text: (registration: RegistrationReply, now: number) => string;
   /** What a search finds, and what decides whether the column is empty. */
@@ -44,10 +48,27 @@ interface ColumnView {
 const NOTHING: readonly string[] = [];
 
 export const COLUMN_VIEWS: { readonly [C in Column]: ColumnView } = {
-  user: { text: ({ user }) => user, searchTexts: ({ user }) => [user] },
-  product: { text: ({ product }) => product, searchTexts: ({ product }) => [product] },
-  host: { text: ({ os_hostname }) => os_hostname, searchTexts: ({ os_hostname }) => [os_hostname] },
+  user: {
+    width: { least: 9, share: 2 },
+    rank: 1,
+    text: ({ user }) => user,
+    searchTexts: ({ user }) => [user],
+  },
+  product: {
+    width: { least: 6, share: 1 },
+    rank: 2,
+    text: ({ product }) => product,
+    searchTexts: ({ product }) => [product],
+  },
+  host: {
+    width: { least: 8, share: 2 },
+    rank: 5,
+    text: ({ os_hostname }) => os_hostname,
+    searchTexts: ({ os_hostname }) => [os_hostname],
+  },
   address: {
+    width: { least: 9, share: 1 },
+    rank: 9,
     // First what the server saw: a caller can report any other address, of any length.
     text: ({ ip_local, peer }) =>
       ip_local === "" || ip_local === peer ? peer : slots.reportedAddress(peer, ip_local),
@@ -55,6 +76,8 @@ export const COLUMN_VIEWS: { readonly [C in Column]: ColumnView } = {
     sortKey: ({ peer }) => naturalSortKey(peer),
   },
   lastSeen: {
+    width: { least: 8, share: 0 },
+    rank: 3,
     text: ({ last_seen_at }, now) => formatAgo(last_seen_at, now),
     searchTexts: () => NOTHING,
     // RFC 3339 times sort as text.
@@ -62,6 +85,8 @@ export const COLUMN_VIEWS: { readonly [C in Column]: ColumnView } = {
     time: ({ last_seen_at }) => last_seen_at,
   },
   duration: {
+    width: { least: 7, share: 0 },
+    rank: 4,
     text: ({ registered_at }, now) => formatDuration(Math.max(0, now - Date.parse(registered_at))),
     searchTexts: () => NOTHING,
     sortKey: ({ registered_at }) => registered_at,
@@ -69,6 +94,8 @@ export const COLUMN_VIEWS: { readonly [C in Column]: ColumnView } = {
     time: ({ registered_at }) => registered_at,
   },
   borrowed: {
+    width: { least: 9, share: 0 },
+    rank: 6,
     text: ({ borrowed_until }, now) =>
       borrowed_until === null ? "" : formatShort(borrowed_until, now),
     searchTexts: () => NOTHING,
@@ -76,15 +103,24 @@ export const COLUMN_VIEWS: { readonly [C in Column]: ColumnView } = {
     time: ({ borrowed_until }) => borrowed_until,
   },
   features: {
+    width: { least: 7, share: 1 },
+    rank: 7,
     text: ({ features }) => features.join(", "),
     searchTexts: ({ features }) => features,
     sortKey: ({ features }) => naturalSortKey(features.join(" ")),
   },
   home: {
+    width: { least: 8, share: 1 },
+    rank: 8,
     text: ({ home }) => home ?? "",
     searchTexts: ({ home }) => (home === null ? NOTHING : [home]),
   },
-  info: { text: ({ user_info }) => user_info, searchTexts: ({ user_info }) => [user_info] },
+  info: {
+    width: { least: 8, share: 2 },
+    rank: 10,
+    text: ({ user_info }) => user_info,
+    searchTexts: ({ user_info }) => [user_info],
+  },
 };
 
 export const sortKeyOf = (column: Column, registration: RegistrationReply): string => {

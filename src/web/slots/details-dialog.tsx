@@ -1,12 +1,15 @@
+import type { RegistrationReply } from "../../http/routes/slots/registrations.ts";
 import { linkTo } from "../router.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Facts, type Fact } from "../parts/facts.tsx";
 import { Time, TimeZoneNote } from "../parts/time.tsx";
 import { explainParams } from "../rules/explain-address.ts";
-import { COLUMN_VIEWS } from "./columns.ts";
+import { COLUMN_OF_FIELD, COLUMN_VIEWS } from "./columns.ts";
 import type { SlotRow } from "./rows.ts";
 import { slots } from "./slots-texts.ts";
+
+const { columns, detailsDialog } = slots;
 
 interface Props {
   readonly row: SlotRow;
@@ -24,7 +27,7 @@ export function DetailsDialog({ row, now, onRelease, onClose }: Props) {
   const caller = explainParams({ user, host, from, product });
   return (
     <Dialog title={slots.detailsLabel(user, product)} onClose={onClose}>
-      <Facts as="lines" facts={factsOf(row, now)} />
+      <Facts as="lines" facts={factsOf(row.registration, now)} />
       <TimeZoneNote />
       <p>
         <a href={linkTo("audit", `user=${user}`)}>{slots.detailsDialog.history}</a>
@@ -44,31 +47,45 @@ export function DetailsDialog({ row, now, onRelease, onClose }: Props) {
   );
 }
 
-function factsOf({ registration }: SlotRow, now: number): readonly Fact[] {
-  const { columns, detailsDialog } = slots;
-  const textOf = (column: keyof typeof columns): string =>
-    COLUMN_VIEWS[column].text(registration, now);
-  const { borrowed_until } = registration;
-  const facts: readonly Fact[] = [
-    [columns.user, registration.user],
-    [columns.product, registration.product],
-    [detailsDialog.license, String(registration.license_id)],
-    [columns.host, registration.os_hostname],
-    [detailsDialog.peer, registration.peer],
-    [detailsDialog.localAddress, registration.ip_local],
+type Field = keyof typeof COLUMN_OF_FIELD;
+
+type DescribeField = (registration: RegistrationReply, now: number) => readonly Fact[];
+
+/**
+ * What the details say of a field, if it is not the title and the text of its column. A field
+ * without a column and without a line here does not compile.
+ */
+const DETAILS: {
+  readonly [F in Field as (typeof COLUMN_OF_FIELD)[F] extends null ? F : never]: DescribeField;
+} & { readonly [F in Field]?: DescribeField } = {
+  license_id: ({ license_id }) => [[detailsDialog.license, String(license_id)]],
+  peer: ({ peer }) => [[detailsDialog.peer, peer]],
+  ip_local: ({ ip_local }) => [[detailsDialog.localAddress, ip_local]],
+  last_seen_at: (registration, now) => [
     [
       columns.lastSeen,
       <>
-        {textOf("lastSeen")} (<Time at={registration.last_seen_at} />)
+        {COLUMN_VIEWS.lastSeen.text(registration, now)} (<Time at={registration.last_seen_at} />)
       </>,
     ],
+  ],
+  registered_at: (registration, now) => [
     [detailsDialog.since, <Time at={registration.registered_at} />],
-    [columns.duration, textOf("duration")],
-    [detailsDialog.expires, <Time at={registration.expires_at} />],
+    [columns.duration, COLUMN_VIEWS.duration.text(registration, now)],
+  ],
+  expires_at: ({ expires_at }) => [[detailsDialog.expires, <Time at={expires_at} />]],
+  borrowed_until: ({ borrowed_until }) => [
     [columns.borrowed, borrowed_until === null ? "" : <Time at={borrowed_until} />],
-    [columns.features, textOf("features")],
-    [columns.home, textOf("home")],
-    [columns.info, registration.user_info],
-  ];
-  return facts.filter(([, value]) => value !== "");
-}
+  ],
+};
+
+const FIELDS = Object.keys(COLUMN_OF_FIELD) as Field[];
+
+/** All fields that are not empty. */
+const factsOf = (registration: RegistrationReply, now: number): readonly Fact[] =>
+  FIELDS.flatMap((field): readonly Fact[] => {
+    const column = COLUMN_OF_FIELD[field];
+    const describe = DETAILS[field];
+    if (describe !== undefined) return describe(registration, now);
+    return column === null ? [] : [[columns[column], COLUMN_VIEWS[column].text(registration, now)]];
+  }).filter(([, value]) => value !== "");

@@ -1,4 +1,5 @@
 import { describe, test } from "bun:test";
+import { machineOf } from "../../../src/domain/model/slots/contact.ts";
 import { later, SECOND } from "../../../src/domain/time.ts";
 import {
   justBefore,
@@ -25,7 +26,7 @@ describe("borrow", () => {
   test("registers the user if needed and holds the slot until the date", () => {
     const contact = { ...CONTACT, hostname: "laptop" };
     const slot = { license: 1, user: "ada", slot: 1 };
-    const { info: _info, ...machine } = contact;
+    const machine = machineOf(contact);
     unused
       .at(MONDAY)
       .when(borrow("ada", hoursLater(8), { contact }))

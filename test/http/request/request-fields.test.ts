@@ -1,6 +1,7 @@
 // Each field of a request reaches the operation: one row for each route that reads a body, a query
 // or a header. What the operation does with the value is tested in test/domain and test/operations.
 import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
+import { CONTACT_FIELDS } from "../../../src/domain/model/slots/contact.ts";
 import { sha256 } from "../../../src/platform/crypto/hash.ts";
 import { Store } from "../../../src/store/store.ts";
 import {
@@ -35,8 +36,15 @@ const peer = "127.0.0.7";
 
 const SLOT_FIELDS = { product: "cad", user: "eve", license_id: "7" };
 const SLOT = { product: "cad", user: "eve", licenseId: 7 };
-const CONTACT_FIELDS = { os_hostname: "ws-9", ip_local: "10.9.9.9", user_info: "night shift" };
-const contact = makeContact({ hostname: "ws-9", ip: "10.9.9.9", info: "night shift", peer });
+const { peer: _peer, ...sentFields } = CONTACT_FIELDS;
+const SENT = Object.entries(sentFields).map(
+  ([member, { apiName }]) => [member, apiName, `the ${apiName}`] as const,
+);
+const CONTACT = Object.fromEntries(SENT.map(([, apiName, value]) => [apiName, value]));
+const contact = makeContact({
+  ...Object.fromEntries(SENT.map(([member, , value]) => [member, value])),
+  peer,
+});
 const NONCE = "a-nonce-of-a-device";
 const nonceDigest = sha256(NONCE);
 const PERIOD_FIELDS = { from: "2026-02-01T00:00:00Z", to: "2026-02-11T00:00:00Z" };
@@ -46,9 +54,9 @@ const COUNT_FIELDS = { consumptions: "3", max_overages: "2", allow_overages: "fa
 const COUNT = { count: 3, maxOverages: 2, allowOverages: false, once: { key: "key-1" }, peer };
 
 const REGISTER_FEATURE: Row = {
-  fields: { ...SLOT_FIELDS, feature: "view", ...CONTACT_FIELDS },
+  fields: { ...SLOT_FIELDS, feature: "view", ...CONTACT },
   calls: { FeatureRegister: [{ ...SLOT, feature: "view", peer }] },
-  onlyChecked: Object.keys(CONTACT_FIELDS),
+  onlyChecked: Object.keys(CONTACT),
 };
 const RELEASE_FEATURE: Row = {
   fields: { ...SLOT_FIELDS, feature: "view" },
@@ -77,7 +85,7 @@ const withId = (operation: string): Row => ({
 
 const ROWS: Readonly<Record<string, Row>> = {
   [`POST ${CLIENT}/register`]: {
-    fields: { ...SLOT_FIELDS, ...CONTACT_FIELDS },
+    fields: { ...SLOT_FIELDS, ...CONTACT },
     headers: { "X-Nonce": NONCE, Prefer: "wait=9" },
     calls: {
       Register: [{ ...SLOT, contact, nonceDigest }],
@@ -85,7 +93,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     },
   },
   [`POST ${CLIENT}/borrow`]: {
-    fields: { ...SLOT_FIELDS, ...CONTACT_FIELDS, borrowed_until: "2026-03-02T12:00:00Z" },
+    fields: { ...SLOT_FIELDS, ...CONTACT, borrowed_until: "2026-03-02T12:00:00Z" },
     headers: { "X-Nonce": NONCE, "Idempotency-Key": "key-1" },
     calls: {
       Borrow: [

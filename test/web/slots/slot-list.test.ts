@@ -111,7 +111,7 @@ describe("chooseLayout", () => {
   const ALL = new Set(COLUMNS);
 
   test("shows all columns in a wide window and leaves out the least important ones first", () => {
-    expect(chooseLayout(100, ALL).columns).toEqual(COLUMNS);
+    expect(chooseLayout(200, ALL).columns).toEqual(COLUMNS);
     expect(chooseLayout(60, ALL).columns).toEqual([
       "user",
       "product",

@@ -14,6 +14,7 @@ import { confirmActivation, createPolicy } from "../../../desk/issuing/airgap.ts
 import { Desk } from "../../../desk/desk.ts";
 import { loadDeskRecords } from "../../../desk/desk-records.ts";
 import { issueLicense } from "../../../desk/issuing/issue.ts";
+import { EXAMPLE_CONTACT } from "../../../http/routes/slots/slot-reply.ts";
 import type { Services } from "../../../http/services.ts";
 import { Failure } from "../../frame/command.ts";
 import { defaultValues, defineServer, type SetOption } from "../../frame/define-command.ts";
@@ -174,7 +175,6 @@ function curlLines(
   url: string,
   airgapBody: string,
 ): { readonly description: string; readonly command: string }[] {
-  const contact = { os_hostname: "ws-17", ip_local: "10.0.0.17", user_info: "" };
   const until = new Date(Date.now() + 7 * DAY).toISOString();
   const curl = (path: string, data: string): string =>
     `curl -sS -X POST ${url}/api/v4/${path} -H 'Content-Type: application/json' ` +
@@ -183,14 +183,14 @@ function curlLines(
   return [
     {
       description: "register a user for a product",
-      command: post("register", { product: "DEMO", user: "ada", ...contact }),
+      command: post("register", { product: "DEMO", user: "ada", ...EXAMPLE_CONTACT }),
     },
     {
       description: "borrow a license slot for a user",
       command: post("borrow", {
         product: "DEMO",
         user: "grace",
-        ...contact,
+        ...EXAMPLE_CONTACT,
         borrowed_until: until,
       }),
     },

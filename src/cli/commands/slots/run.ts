@@ -4,6 +4,7 @@ import { defineWrapper } from "../../frame/define-command.ts";
 import { Misuse } from "../../frame/options.ts";
 import { readInputBytes } from "../../files/input-file.ts";
 import { isLoopback } from "../../../platform/network/networks.ts";
+import type { SentContactName } from "../../../domain/model/slots/contact.ts";
 import { requireCommand } from "../../run/command-process.ts";
 import { findPerson, nameJob } from "../../run/job-name.ts";
 import { LicenseClient } from "../../run/license-client.ts";
@@ -33,14 +34,17 @@ export const runCommand = defineWrapper({
       readPerson(user, login, exactUser) ?? findPerson(environment),
       exactUser,
     );
+    const contact: Readonly<Record<SentContactName, string>> = {
+      os_hostname: identity.host,
+      ip_local: identity.address,
+      user_info: `berth run ${basename(name)}`.slice(0, MAX_INFO),
+    };
     const client = new LicenseClient({
       servers: server,
       fields: {
         product,
         user: identity.user,
-        os_hostname: identity.host,
-        ip_local: identity.address,
-        user_info: `berth run ${basename(name)}`.slice(0, MAX_INFO),
+        ...contact,
         ...(licenseId !== null && { license_id: String(licenseId) }),
       },
       login: readLogin(values),

@@ -46,7 +46,15 @@ const MACHINE_FIELD_NAMES = FIELD_NAMES.filter(
   (name): name is keyof Machine => CONTACT_FIELDS[name].isOfMachine,
 );
 
-export const machineOf = ({ hostname, ip, peer }: Contact): Machine => ({ hostname, ip, peer });
+const EMPTY_CONTACT: Contact = { hostname: "", ip: "", info: "", peer: "" };
+
+/** The contact of a caller of whom only a part is known. */
+export const completeContact = (known: Partial<Contact>): Contact => ({
+  ...EMPTY_CONTACT,
+  ...known,
+});
+
+export const machineOf = ({ hostname, ip, peer }: Machine): Machine => ({ hostname, ip, peer });
 
 export function isSameMachine(a: Machine, b: Machine): boolean {
   for (const name of MACHINE_FIELD_NAMES) if (a[name] !== b[name]) return false;

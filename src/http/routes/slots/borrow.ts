@@ -12,7 +12,7 @@ import {
   readTimestamp,
 } from "../../request/fields.ts";
 import type { RouteDeps } from "../deps.ts";
-import { contactFields, contactOf, slotReply, SlotReply } from "./slot-reply.ts";
+import { contactFields, contactOf, EXAMPLE_CONTACT, slotReply, SlotReply } from "./slot-reply.ts";
 
 const Body = Type.Object(
   {
@@ -28,9 +28,7 @@ const Body = Type.Object(
       {
         product: "DEMO",
         user: "ada",
-        os_hostname: "ws-17",
-        ip_local: "10.0.0.17",
-        user_info: "",
+        ...EXAMPLE_CONTACT,
         borrowed_until: "2027-01-31T18:00:00Z",
       },
     ],

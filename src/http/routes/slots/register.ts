@@ -8,15 +8,13 @@ import { queuePlaceReply } from "../queue/queue-reply.ts";
 import { fields, readIdentifier, readLicenseId, readNonce } from "../../request/fields.ts";
 import { readWaitSeconds } from "../../request/prefer.ts";
 import type { RouteDeps } from "../deps.ts";
-import { contactFields, contactOf, slotReply, SlotReply } from "./slot-reply.ts";
+import { contactFields, contactOf, EXAMPLE_CONTACT, slotReply, SlotReply } from "./slot-reply.ts";
 
 const Body = Type.Object(
   { product: fields.product, user: fields.user, ...contactFields, license_id: fields.license_id },
   {
     title: "RegisterBody",
-    examples: [
-      { product: "DEMO", user: "ada", os_hostname: "ws-17", ip_local: "10.0.0.17", user_info: "" },
-    ],
+    examples: [{ product: "DEMO", user: "ada", ...EXAMPLE_CONTACT }],
   },
 );
 

@@ -2,17 +2,24 @@ import { Type, type Static, type TSchema } from "@sinclair/typebox";
 import { computeUseEnd } from "../../../domain/slots/leases.ts";
 import type { Contact, SentContactName } from "../../../domain/model/slots/contact.ts";
 import type { SlotResult } from "../../../operations/slots/slots.ts";
-import { fields, readFreeText, readText } from "../../request/fields.ts";
+import { freeText, name, readFreeText, readText } from "../../request/fields.ts";
 import { licenseJson } from "../licenses/license-json.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";
 import { rfc3339OrNull } from "../../timestamps.ts";
 
-/** Fields that describe the caller's machine. */
+/** Fields with which a caller describes itself. */
 export const contactFields = {
-  os_hostname: fields.os_hostname,
-  ip_local: fields.ip_local,
-  user_info: fields.user_info,
+  os_hostname: name("Host name of the user's machine; shown to the operator."),
+  ip_local: name("The machine's local address; shown to the operator."),
+  user_info: freeText("Free text for the operator; may be empty."),
 } satisfies Readonly<Record<SentContactName, TSchema>>;
+
+/** For the examples of the OpenAPI document and of the demo. */
+export const EXAMPLE_CONTACT: Readonly<Record<SentContactName, string>> = {
+  os_hostname: "ws-17",
+  ip_local: "10.0.0.17",
+  user_info: "",
+};
 
 /** The same fields in a reply. */
 export const contactSchema = <S extends TSchema>(schema: S): Record<SentContactName, S> => ({

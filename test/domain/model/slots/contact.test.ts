@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import {
+  completeContact,
   CONTACT_FIELDS,
   fingerprintPartsOf,
   isSameContact,
@@ -39,4 +40,10 @@ test("fingerprintPartsOf has the values and the order of stored keys", () => {
 
 test("sentFieldsOf leaves out what was not recorded", () => {
   expect(sentFieldsOf({ hostname: "h", ip: "i" })).toEqual({ os_hostname: "h", ip_local: "i" });
+});
+
+test("completeContact leaves empty what is not known", () => {
+  const empty = Object.fromEntries(NAMES.map((name) => [name, ""]));
+  expect<object>(completeContact({ hostname: "h" })).toEqual({ ...empty, hostname: "h" });
+  expect(completeContact(CONTACT)).toEqual(CONTACT);
 });

@@ -1,4 +1,6 @@
 import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
+import { sentFieldsOf } from "../../../../src/domain/model/slots/contact.ts";
+import { makeContact } from "../../../support/contact.ts";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Event } from "../../../../src/domain/model/event.ts";
@@ -98,9 +100,7 @@ describe("the audit log", () => {
       detail: {
         slot: 1,
         expires_at: "2026-03-02T09:30:00.000Z",
-        os_hostname: "Desk-7",
-        ip_local: "",
-        user_info: "two\nlines",
+        ...sentFieldsOf(makeContact({ hostname: "Desk-7", info: "two\nlines" })),
       },
     });
     const expired = events.find(({ type }) => type === "SlotExpired");

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { contactReply } from "../../../../src/http/routes/slots/slot-reply.ts";
+import { makeContact } from "../../../support/contact.ts";
 import {
   expectOk,
   expectRefusedUnchanged,
@@ -10,7 +12,8 @@ const LATEST = "2026-03-03T09:00:00.000Z";
 
 test("borrow replies like register, and adds max_borrow_time", async () => {
   const site = await openAppliance();
-  const ada = { product: "cad", user: "ada", os_hostname: "ws-17", ip_local: "::1", user_info: "" };
+  const contact = contactReply(makeContact({ hostname: "ws-17", ip: "::1" }));
+  const ada = { product: "cad", user: "ada", ...contact };
   const fields = { ...ada, borrowed_until: "2026-03-02T20:00:00+01:00" };
   const { license_json, lease, ...slot } = expectOk(await site.borrow(fields));
   expect(lease).toBeString();

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { contactReply } from "../../../../src/http/routes/slots/slot-reply.ts";
+import { makeContact } from "../../../support/contact.ts";
 import {
   expectOk,
   expectRefusal,
@@ -11,9 +13,7 @@ import { justBefore, hoursLater, minutesLater } from "../../../support/scenario.
 const ADA = {
   product: "cad",
   user: "ada",
-  os_hostname: "ws-17",
-  ip_local: "10.0.0.17",
-  user_info: "second floor",
+  ...contactReply(makeContact({ hostname: "ws-17", ip: "10.0.0.17", info: "second floor" })),
 };
 
 test("register replies with every field of the contract and no other", async () => {
