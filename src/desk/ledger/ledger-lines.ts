@@ -94,7 +94,7 @@ export function readTrustEntries(disk: Disk, folder: string): TrustEntry[] {
 }
 
 type Line = LedgerEntry & {
-  /** The hash of the line before; absent: an older version wrote the line. */
+  /** The hash of the line before. Berth 0.2.0 and older wrote some lines without it. */
   readonly prev?: string;
   /** Of all lines; only in the first one. */
   readonly format?: number;

@@ -21,7 +21,7 @@ const serial = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
 const id = Type.String({ pattern: "^[0-9a-f]{32}$" });
 
 /** What the site asks for, in its own words. */
-export const RequestWantsDocument = Type.Object(
+const RequestWantsDocument = Type.Object(
   {
     slots: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.wantedSlots })),
     until: Type.Optional(Type.String({ pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}$" })),
