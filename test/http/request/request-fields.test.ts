@@ -406,7 +406,7 @@ function recordCall(site: Appliance, name: string) {
   const owner = service === "backups" ? site.services.runningServer : site.services;
   const spy =
     method === undefined
-      ? spyOn(Store.prototype, "transact")
+      ? spyOn(Store.prototype, "decide")
       : spyOn((owner as never)[service], method as never);
   onTestFinished(() => spy.mockRestore());
   return (): readonly unknown[] | undefined => {
