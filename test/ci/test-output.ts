@@ -24,13 +24,24 @@ export function findFailedFiles(output: string): FailedFile[] {
       sections.set(path, current);
     }
     if (/^ \d+ pass$/.test(line)) current = [];
-    if (!HEADING.test(line) && !line.startsWith("(pass) ")) current.push(line);
+    if (!HEADING.test(line)) current.push(line);
   }
   return [...sections].flatMap(([path, lines]) => {
     const failures = lines.filter((line) => FAILURE.test(line)).length;
-    return failures === 0 ? [] : [{ path, failures, output: lines.join("\n").trim() }];
+    if (failures === 0) return [];
+    const own = lines.filter((line) => !line.startsWith("(pass) "));
+    const others = [...sections].filter(([other]) => other !== path);
+    // `bun test --parallel` prints a text now and then below the heading of a later file.
+    const late = others.flatMap(([, other]) => textsBetweenResults(other).filter(isFrom(path)));
+    return [{ path, failures, output: [...own, ...late].join("\n").trim() }];
   });
 }
+
+const textsBetweenResults = (lines: readonly string[]): string[] =>
+  lines.join("\n").split(/^\((?:pass|fail|skip|todo)\) .*$/m);
+
+/** Whether a line of a stack trace names the file. */
+const isFrom = (path: string) => (text: string) => text.includes(`/${path}:`);
 
 /** The tests that were not run, with the reason in the title. */
 export const findSkippedTests = (output: string): string[] =>
