@@ -11,6 +11,12 @@ import { cleanUp, cleanUpRun } from "./suite-harness.ts";
 // Of a preloaded file, it runs after the last test file.
 afterAll(cleanUpRun);
 
+// The framework collects garbage once for each app that it has compiled, which takes longer than the
+// first request to that app; the tests open thousands of apps. Garbage is still collected as needed,
+// and when a test calls for it.
+const collectGarbage = Bun.gc;
+Object.assign(Bun, { gc: (force?: boolean) => (force === true ? collectGarbage(true) : 0) });
+
 /** A test of a suite may take an hour on a slow machine; in a soak there is no limit. */
 const SUITE_LIMIT = process.env["SOAK"] === undefined ? 60 * 60_000 : 0;
 
