@@ -6,8 +6,9 @@ import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { sha256 } from "../../src/platform/crypto/hash.ts";
 import { makeBackup } from "../../src/operations/backups/backup.ts";
-import { buildBinary, runBinary, type CommandResult } from "../support/binary.ts";
+import { buildBinary, type CommandResult } from "../support/binary.ts";
 import { readJournal } from "../support/licensed-store.ts";
+import { runBerth } from "../support/run-berth.ts";
 import { featureTerms, terms } from "../support/scenario.ts";
 import { installNewLicense, makeLicensedSite, openSiteFolder } from "../support/site-folder.ts";
 import { copyFolder, tempFolder } from "../support/temp-folder.ts";
@@ -116,7 +117,7 @@ describe("terms in state.json that the vendor did not sign", () => {
       ["doctor", ...data],
       ["backup", backup, ...data],
     ]) {
-      const { code, stdout, stderr } = await runBinary(args);
+      const { code, stdout, stderr } = await runBerth(args);
       // Some commands wrap long lines.
       const output = (stdout + stderr).replaceAll(/\s+/g, " ");
       expect([args[0], code]).toEqual([args[0], NEEDS_OPERATOR]);
@@ -134,7 +135,7 @@ describe("terms in state.json that the vendor did not sign", () => {
     const file = join(tempFolder(), "forged.berth");
     await makeBackup(realDisk, folder, file, wallClock(), { identity: () => {} });
     const newFolder = join(tempFolder(), "fresh");
-    const { code, stderr } = await runBinary(["restore", file, "--data", newFolder]);
+    const { code, stderr } = await runBerth(["restore", file, "--data", newFolder]);
     expect(code).toBe(1);
     expect(stderr).toContain(`license ${id} `);
     expect(realDisk.stat(newFolder)).toBeNull();

@@ -5,7 +5,8 @@ import type { BackupReply, BackupsReply } from "../../src/http/routes/backups/ba
 import type { SettingsReply } from "../../src/http/running-server.ts";
 import type { StatusReply } from "../../src/http/routes/health/status-schema.ts";
 import { flipBit } from "../support/backup-site.ts";
-import { runBinary, startBinary } from "../support/binary.ts";
+import { startBinary } from "../support/binary.ts";
+import { runBerth } from "../support/run-berth.ts";
 import { callAdmin, getAdminJson, serveSite, type ServedSite } from "../support/served-site.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -52,7 +53,7 @@ describe("a running server", () => {
     expect(download.headers.get("content-disposition")).toBe(`attachment; filename="${name}"`);
     const copy = join(tempFolder(), name);
     writeFileSync(copy, await download.bytes());
-    expect((await runBinary(["verify", copy])).code).toBe(0);
+    expect((await runBerth(["verify", copy])).code).toBe(0);
     const verified = (await (
       await post(site, "/backups/verify", { backup: name })
     ).json()) as object;

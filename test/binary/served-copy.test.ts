@@ -20,6 +20,7 @@ import {
 } from "../support/binary.ts";
 import { canMount, makeInstalledMachine } from "../support/installed-machine.ts";
 import { AS_NOBODY, canRunAsNobody, copyForEveryUser } from "../support/other-user.ts";
+import { runBerth } from "../support/run-berth.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { contentsOf, tempFolder } from "../support/temp-folder.ts";
 
@@ -53,7 +54,7 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
     const { lock: _after, ...after } = contentsOf(copy);
     expect(after).toEqual(before);
     for (const args of [["status"], ["slots"], ["verify"], ["license", "list"]]) {
-      const read = await runBinary([...args, "--data", copy]);
+      const read = await runBerth([...args, "--data", copy]);
       expect([args, read.code, read.stderr]).toEqual([args, 0, ""]);
     }
     expect((await fetch(`${server.url}/api/v4/health`)).status).toBe(200);
@@ -73,12 +74,12 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
 
   test("is changed by no command, and each refusal names the original's folder and process", async () => {
     const { site, copy } = await makeSiteAndCopy();
-    const listed = await runBinary(["license", "list", "--data", site, "--json"]);
+    const listed = await runBerth(["license", "list", "--data", site, "--json"]);
     const [license] = JSON.parse(listed.stdout) as { readonly id: number }[];
     const file = join(tempFolder(), "other.move");
     const moved = join(tempFolder(), "moved");
     cpSync(site, moved, { recursive: true });
-    expect((await runBinary(["move", "out", file, "--yes", "--data", moved])).code).toBe(0);
+    expect((await runBerth(["move", "out", file, "--yes", "--data", moved])).code).toBe(0);
     const target = join(tempFolder(), "target");
     const server = await serve(site);
     const { lock: _before, ...before } = contentsOf(copy);
@@ -92,7 +93,7 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
       ["move", "in", file, "--data", target],
     ];
     for (const args of changingCommands) {
-      const { code, stdout, stderr } = await runBinary(args);
+      const { code, stdout, stderr } = await runBerth(args);
       expect([args, code, stdout]).toEqual([args, 1, ""]);
       const [error, hint] = stderr.split("\n");
       expect(error).toMatch(/^berth: error: appliance [0-9A-Z]{16} is already served from /);
@@ -105,19 +106,19 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
     // Commands that only read still work, and doctor reports the copy.
     const backup = join(tempFolder(), "copy.berth");
     for (const args of [["backup", backup], ["audit"], ["trust", "list"]]) {
-      const read = await runBinary([...args, "--data", copy]);
+      const read = await runBerth([...args, "--data", copy]);
       expect([args, read.code, read.stderr]).toEqual([args, 0, ""]);
     }
-    const doctor = await runBinary(["doctor", "--data", copy, ...LISTEN]);
+    const doctor = await runBerth(["doctor", "--data", copy, ...LISTEN]);
     const text = doctor.stdout.replaceAll(/\s+/g, " ");
     expect([doctor.code, text]).toEqual([
       1,
       expect.stringMatching(new RegExp(`\\bwarning [^()]*already served from ${site} by`)),
     ]);
     expect(text).toContain("(copy_served)");
-    expect((await runBinary(["doctor", "--data", site])).stdout).not.toContain("copy_served");
+    expect((await runBerth(["doctor", "--data", site])).stdout).not.toContain("copy_served");
     expect(await server.stop()).toBe(0);
-    expect((await runBinary(["admin", "token", "--data", copy])).code).toBe(0);
+    expect((await runBerth(["admin", "token", "--data", copy])).code).toBe(0);
   });
 
   test("is served after the original is killed, and the original after the copy is stopped", async () => {
@@ -182,7 +183,7 @@ describe.skipIf(!isLinux)("berth restore", () => {
     const { site } = await makeSiteAndCopy();
     const server = await serve(site);
     const file = join(tempFolder(), "site.berth");
-    expect((await runBinary(["backup", file, "--data", site])).code).toBe(0);
+    expect((await runBerth(["backup", file, "--data", site])).code).toBe(0);
     const { binary, data } = copyBinary();
     const refused = Bun.spawnSync([binary, "restore", file], { cwd: "/", env: {} });
     expect(refused.exitCode).toBe(1);
@@ -198,7 +199,7 @@ describe.skipIf(!isLinux)("berth restore", () => {
       expect.stringContaining(`the copy in ${data} cannot be served at the same time`),
     ]);
     expect(await server.stop()).toBe(0);
-    const again = await runBinary(["restore", file, "--data", site, "--accept-loss"]);
+    const again = await runBerth(["restore", file, "--data", site, "--accept-loss"]);
     expect([again.code, again.stderr]).toEqual([0, expect.not.stringContaining("copy")]);
   });
 

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runBinary } from "../support/binary.ts";
+import { runBerth } from "../support/run-berth.ts";
 import { NETWORK_ADDRESS, RunningSite } from "../support/running-site.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -106,6 +107,6 @@ test("a damaged settings.json stops the start with exit code 78, and is left as 
   expect(code).toBe(78);
   expect(stderr).toContain(`${path} is damaged`);
   expect(stderr).toContain("correct it, or delete it");
-  expect((await runBinary(["config", "--data", site.folder])).code).toBe(78);
-  expect((await runBinary(["status", "--data", site.folder])).stderr).toContain("is damaged");
+  expect((await runBerth(["config", "--data", site.folder])).code).toBe(78);
+  expect((await runBerth(["status", "--data", site.folder])).stderr).toContain("is damaged");
 });

@@ -3,7 +3,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { StatusReply } from "../../src/http/routes/health/status-schema.ts";
 import type { UsageReply } from "../../src/http/routes/usage/usage.ts";
-import { runBinary, startBinary, type ServerProcess } from "../support/binary.ts";
+import { startBinary, type ServerProcess } from "../support/binary.ts";
+import { runBerth } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 async function startDemo(folder: string): Promise<ServerProcess> {
@@ -47,11 +48,11 @@ test("usage survives a stop and a kill, and berth usage prints it", async () => 
   const second = await startDemo(folder);
   expect(findPeak(await getUsage(second, ""))).toBe(3);
   expect((await call(second.url, "register", "dan")).status).toBe(200);
-  const whileServed = await runBinary(["usage", "--data", folder]);
+  const whileServed = await runBerth(["usage", "--data", folder]);
   expect([whileServed.code, whileServed.stderr]).toEqual([0, ""]);
   await second.kill();
 
-  const afterKill = await runBinary(["usage", "--data", folder, "--range", "month"]);
+  const afterKill = await runBerth(["usage", "--data", folder, "--range", "month"]);
   expect([afterKill.code, afterKill.stderr]).toEqual([0, ""]);
   for (const { stdout } of [whileServed, afterKill]) {
     expect(stdout.split("\n")[0]).toMatch(/^from \S+ to \S+, in steps of .+$/);
@@ -71,7 +72,7 @@ test("usage survives a stop and a kill, and berth usage prints it", async () => 
     expect([waiting, denied]).toEqual(["0", "0"]);
     expect(row).toMatch(/ {2}\| *[▁▂▃▄▅▆▇█]{1,2}\|$/);
   }
-  const json = await runBinary(["usage", "--data", folder, "--json"]);
+  const json = await runBerth(["usage", "--data", folder, "--json"]);
   const reply = JSON.parse(json.stdout) as UsageReply;
   expect([reply.range, findPeak(reply)]).toEqual(["day", 3]);
 });
@@ -89,7 +90,7 @@ test("usage files that end before the last checkpoint are a finding of the next 
   // As after an update that failed.
   writeFileSync(position, before);
   await startDemo(folder);
-  const status = await runBinary(["status", "--data", folder, "--json"]);
+  const status = await runBerth(["status", "--data", folder, "--json"]);
   const { findings } = JSON.parse(status.stdout) as StatusReply;
   expect(findings).toContainEqual(
     expect.objectContaining({
@@ -100,7 +101,7 @@ test("usage files that end before the last checkpoint are a finding of the next 
 });
 
 test("berth usage refuses an unknown --range", async () => {
-  const { code, stderr } = await runBinary(["usage", "--data", tempFolder(), "--range", "decade"]);
+  const { code, stderr } = await runBerth(["usage", "--data", tempFolder(), "--range", "decade"]);
   expect(code).toBe(2);
   expect(stderr).toContain("--range must be one of day, week, month, quarter, year, 18months");
 });

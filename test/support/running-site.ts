@@ -3,7 +3,8 @@
 import { expect, onTestFinished } from "bun:test";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
-import { runBinary, startBinary, type ServerProcess, type CommandResult } from "./binary.ts";
+import { startBinary, type ServerProcess } from "./binary.ts";
+import { runBerth, type CommandResult } from "./run-berth.ts";
 import { tempFolder } from "./temp-folder.ts";
 import { waitUntil } from "./wait-until.ts";
 
@@ -54,9 +55,9 @@ export class RunningSite {
     this.#server = await serve(this.folder, flags);
   }
 
-  /** Runs a command on the site's data folder. */
+  /** Runs a command on the site's data folder, in the process of the test. */
   runCommand(args: readonly string[], input = ""): Promise<CommandResult> {
-    return runBinary([...args, "--data", this.folder], input);
+    return runBerth([...args, "--data", this.folder], { stdin: input });
   }
 
   async createToken(...flags: string[]): Promise<string> {

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { makeStoredBackup } from "../../../../src/operations/backups/backup-folder.ts";
 import { folderChecks } from "../../../../src/operations/folder/folder-checks.ts";
 import { realDisk } from "../../../../src/platform/files/disk.ts";
-import { runBinary } from "../../../support/binary.ts";
 import { runBerth, runJsonOrThrow, runOrThrow } from "../../../support/run-berth.ts";
 import { utc } from "../../../support/scenario.ts";
 import { serveSite } from "../../../support/served-site.ts";
@@ -83,9 +82,9 @@ describe("berth backup list", () => {
   test("reads the folder that the running server uses", async () => {
     const directory = tempFolder();
     const { folder } = await serveSite(["--backup-dir", directory]);
-    expect((await runBinary(["backup", "now", "--data", folder])).code).toBe(0);
+    expect((await runBerth(["backup", "now", "--data", folder])).code).toBe(0);
     const { backups, ...listed } = JSON.parse(
-      (await runBinary(["backup", "list", "--data", folder, "--json"])).stdout,
+      (await runBerth(["backup", "list", "--data", folder, "--json"])).stdout,
     ) as { directory: string; backups: unknown[] };
     expect([listed.directory, backups.length]).toEqual([directory, 1]);
   });
@@ -94,12 +93,12 @@ describe("berth backup list", () => {
 describe("berth backup now", () => {
   test("lets the running server make a backup, which can be listed and verified", async () => {
     const { folder } = await serveSite();
-    const made = await runBinary(["backup", "now", "--data", folder, "--json"]);
+    const made = await runBerth(["backup", "now", "--data", folder, "--json"]);
     const { path, verified } = JSON.parse(made.stdout) as { path: string; verified: boolean };
     expect([made.code, verified]).toEqual([0, true]);
-    expect((await runBinary(["verify", path])).code).toBe(0);
-    expect((await runBinary(["backup", "list", "--data", folder])).stdout).toContain(path);
-    const text = (await runBinary(["backup", "now", "--data", folder])).stdout;
+    expect((await runBerth(["verify", path])).code).toBe(0);
+    expect((await runBerth(["backup", "list", "--data", folder])).stdout).toContain(path);
+    const text = (await runBerth(["backup", "now", "--data", folder])).stdout;
     expect(text).toMatch(/^\/.*\.berth \(.* KiB\) is written and checked\./);
   });
 
