@@ -1,189 +1,17 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import manifest from "../../../package.json";
+import { commands } from "../../../src/cli/command-table.ts";
+import type { Option } from "../../../src/cli/frame/options.ts";
+import { settings } from "../../../src/cli/serve/settings.ts";
 import { runBerth, runOrThrow, runJsonOrThrow } from "../../support/run-berth.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
 const words = (text: string): string[] => text.split(" ");
-const SITE = ["data", "identity", "config"];
-const SETTINGS = words(
-  "data site-name listen listen-tls metrics-listen tls-cert tls-key client-ca client-networks admin-networks client-auth " +
-    "allow-plain-credentials names max-slots-per-user max-slots-per-peer max-places-per-caller audit-budget " +
-    "expiry-warning-days log identity audit-keep-months usage-months backup-schedule backup-keep " +
-    "backup-dir pair-log pair-log-password-file pair-host pair-url pair-takeover-seconds " +
-    "on-event event-syslog events pool-full-minutes",
-);
-const PAIR = words("pair-log pair-log-password-file pair-host pair-url pair-takeover-seconds");
-const DESK = ["dir", "passphrase-file"];
-const TERMS = words(
-  "product product-name license-type customer metadata slots timeout-minutes start valid-until " +
-    "maintenance-until grace-hours borrow-hours move-grace-hours restore-grace-hours report-every-days consumptions overages period " +
-    "trial no-trial enabled disabled early-return no-early-return negative no-negative " +
-    "feature no-feature terms",
-);
-
-const FLAGS: Readonly<Record<string, readonly string[]>> = {
-  serve: [...SETTINGS, "config"],
-  demo: ["listen", "data", "product"],
-  "service install": ["install-path", "listen", "listen-tls", "names", "dry-run"],
-  "service uninstall": ["install-path", "dry-run"],
-  "service print": ["install-path"],
-  doctor: [...SETTINGS, "config", "json"],
-  "support-bundle": [...SETTINGS, "config", "yes", "json"],
-  completions: [],
-  man: [],
-  status: [...SITE, "json"],
-  check: words("data config url token-file ca-file warning critical json"),
-  "metrics rules": ["json"],
-  "metrics dashboard": ["json"],
-  verify: ["data", "allow-damaged-audit", "config", "json"],
-  backup: ["data", "config", "json"],
-  "backup list": ["data", "backup-dir", "config", "json"],
-  "backup now": [...SITE, "json"],
-  "events test": [...SITE, "json"],
-  restore: ["data", "identity", "config", "accept-loss", "json"],
-  audit: [
-    ...SITE,
-    ...words("limit type user product license-id since until text out local csv json"),
-  ],
-  "audit verify": ["json"],
-  "audit repair": [...SITE, "accept-gap", "yes", "json"],
-  "audit seal": [...SITE, "note", "yes", "json"],
-  "move out": [...SITE, "yes", "json"],
-  "move in": ["data", "config", "json"],
-  "pair status": [...SITE, "json"],
-  "pair request": [...SITE, "pair-host", "json"],
-  "pair admit": [...SITE, "yes", "json"],
-  "pair join": [...SITE, ...PAIR, "json"],
-  "pair hand-over": [...SITE, "json"],
-  "pair leave": [...SITE, ...PAIR, "without-database", "yes", "json"],
-  slots: [...SITE, "product", "local", "json"],
-  queue: [...SITE, "product", "local", "json"],
-  "queue front": [...SITE, "product", "json"],
-  "queue drop": [...SITE, "product", "json"],
-  usage: [...SITE, "range", "json"],
-  "usage rebuild": [...SITE, "json"],
-  report: [
-    ...SITE,
-    "product",
-    "feature",
-    "from",
-    "to",
-    "month",
-    "last",
-    "time-zone",
-    "format",
-    "table",
-    "out",
-    "anonymous",
-    "idle-days",
-    "json",
-  ],
-  "report what-if": [
-    ...SITE,
-    "product",
-    "feature",
-    "slots",
-    "target",
-    "from",
-    "to",
-    "month",
-    "last",
-    "time-zone",
-    "json",
-  ],
-  run: words(
-    "product wait server user exact-user license-id on-loss login password-file " +
-      "allow-plain-password ca-file cert-file quiet",
-  ),
-  release: [...SITE, "product", "user", "all", "yes", "json"],
-  "rules check": [...SITE, "json"],
-  "rules apply": [...SITE, "json"],
-  "rules show": [...SITE, "out", "json"],
-  "rules explain": [...SITE, ...words("user host from login product feature json")],
-  "rules clear": [...SITE, "json"],
-  "rules import": ["map", "out", "json"],
-  "license request": [
-    ...SITE,
-    "product",
-    "license-key",
-    "slots",
-    "until",
-    "note",
-    "hosts",
-    "show",
-    "out",
-    "qr",
-    "json",
-  ],
-  "license requests": [...SITE, "json"],
-  "license cancel": [...SITE, "yes", "json"],
-  "license add": [...SITE, "json"],
-  "license list": [...SITE, "json"],
-  "license remove": [...SITE, "out", "with-borrows", "yes", "json"],
-  "trust add": [...SITE, "yes", "json"],
-  "trust list": [...SITE, "json"],
-  "trust remove": [...SITE, "json"],
-  "airgap request": [...SITE, "license-key", "initialization-code", "qr", "json"],
-  "airgap add": [...SITE, "policy", "license-key", "code", "policy-id", "json"],
-  "keys set": [...SITE, "json"],
-  "admin token": [...SITE, "name", "role", "days", "revoke", "json"],
-  "admin token revoke": [...SITE, "json"],
-  "admin password": [...SITE, "name", "json"],
-  "admin user add": [...SITE, "role", "json"],
-  "admin user remove": [...SITE, "json"],
-  "admin user list": [...SITE, "json"],
-  "admin session list": [...SITE, "json"],
-  "admin session revoke": [...SITE, "json"],
-  "tls init": words("data names ca-dir new-ca limit-addresses config json"),
-  "tls client": ["data", "name", "days", "out", "ca-dir", "config", "json"],
-  "usage statement": [...SITE, "vendor", "number", "out", "qr", "json"],
-  "usage statements": [...SITE, "json"],
-  "usage acknowledge": [...SITE, "json"],
-  clock: [...SITE, "json"],
-  "clock accept": [...SITE, "json"],
-  "clock repair": [...SITE, "json"],
-  "vendor init": [...DESK, "no-passphrase", "name", "product", "json"],
-  "vendor successor": [...DESK, "no-passphrase", "retire-old", "retire-from", "json"],
-  "vendor passphrase": [...DESK, "new-passphrase-file", "no-passphrase", "json"],
-  "vendor issue": [
-    ...DESK,
-    ...words("request renew reprint serial license-id new license-key hosts allow-weak-binding"),
-    ...words("accept-fork out dry-run yes qr json"),
-    ...TERMS,
-  ],
-  "vendor policy": [...DESK, ...words("policy-id replace out dry-run json"), ...TERMS],
-  "vendor terms": ["schema"],
-  "vendor init-code": ["json"],
-  "vendor confirm": [
-    ...DESK,
-    ...words("policy license-key activation-code initialization-code valid-until serial"),
-    ...words("allow-weak-binding qr json"),
-  ],
-  "vendor time": [...DESK, "code", "out", "json"],
-  "vendor receive": [...DESK, "accept-fork", "out", "json"],
-  "vendor usage": words("dir product customer appliance csv json"),
-  "vendor inspect": ["dir", "json"],
-  "vendor show": ["dir", "json"],
-  "vendor product add": [...DESK, "json"],
-  "vendor product remove": [...DESK, "yes", "json"],
-  "vendor list": words(
-    "dir product customer appliance license-key state ending-within all to-reissue csv json",
-  ),
-  "vendor verify": [...DESK, "json"],
-  "vendor backup": ["dir", "yes", "json"],
-  "vendor restore": ["dir", "json"],
-  config: [...SETTINGS, "config", "json"],
-  "config set": [...SITE, "json"],
-  "config reset": [...SITE, "json"],
-  version: ["json"],
-  notices: ["json"],
-  client: ["example", "json"],
-  qr: ["svg", "json"],
-  "qr join": ["out", "json"],
-};
-const COMMANDS = Object.keys(FLAGS);
+const SETTINGS = new Set(Object.values<Option>(settings).map(({ name }) => name));
+const VISIBLE = commands.filter(({ isHidden }) => isHidden !== true);
+const COMMANDS = VISIBLE.map(({ name }) => name);
 const GROUPS = words("server licenses users maintenance pair access vendor tools");
 
 /** The names of the commands in a printed list. */
@@ -274,9 +102,9 @@ describe("berth help", () => {
 /** These accept every setting of the server, and refer to it. */
 const SETTINGS_ELSEWHERE = new Set(["config", "doctor", "support-bundle"]);
 
-test.each(COMMANDS)(
+test.each(VISIBLE.map((command) => [command.name, command] as const))(
   "berth %s --help lists every flag with its environment variable",
-  async (name) => {
+  async (name, { options }) => {
     const text = await runOrThrow([...name.split(" "), "--help"]);
     expect(text).toContain(`usage: berth ${name}`);
     expect(
@@ -285,9 +113,9 @@ test.each(COMMANDS)(
     const oneLineEach = text.replaceAll(/\n {27}/g, " ");
     const flags = [...oneLineEach.matchAll(/^ {2}(?:-\w, )?--(\S+)( .*)$/gm)];
     const hasSettings = SETTINGS_ELSEWHERE.has(name);
-    const listed = (FLAGS[name] ?? []).filter(
-      (flag) => !hasSettings || flag === "data" || !SETTINGS.includes(flag),
-    );
+    const listed = options
+      .map((option) => option.name)
+      .filter((flag) => !hasSettings || flag === "data" || !SETTINGS.has(flag));
     expect(flags.map(([, flag = ""]) => flag)).toEqual(listed);
     expect(text.includes("berth help serve lists them")).toBe(hasSettings);
     for (const [, flag = "", about = ""] of flags) {
