@@ -1,29 +1,8 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { RequestDurations } from "../../src/http/metrics/request-durations.ts";
-import type { GrantEstimator } from "../../src/operations/queue/grant-estimator.ts";
-import type { MetricsReader } from "../../src/operations/metrics/metrics-reader.ts";
 import type { Services } from "../../src/http/services.ts";
-import type { StatusStreams } from "../../src/http/routes/page/status-streams.ts";
 import type { AccessControl } from "../../src/operations/access/access-control.ts";
-import type { Airgap } from "../../src/operations/requests/airgap.ts";
-import type { AuditMaintenance } from "../../src/operations/audit/audit-maintenance.ts";
-import type { CloudCredentials } from "../../src/operations/appliance/cloud-credentials.ts";
 import type { Identity } from "../../src/operations/appliance/identity.ts";
-import type { Licensing } from "../../src/operations/licenses/licensing.ts";
-import type { ApplianceStatus } from "../../src/operations/health/appliance-status.ts";
-import type { Consumption } from "../../src/operations/consumption/consumption.ts";
-import type { DemandCounts } from "../../src/operations/demand/demand-counts.ts";
-import type { Features } from "../../src/operations/features/features.ts";
-import type { HostMove } from "../../src/operations/appliance/host-move.ts";
-import type { SettingChanges } from "../../src/operations/settings/setting-changes.ts";
-import type { SlotQueue } from "../../src/operations/queue/slot-queue.ts";
-import type { SharingRules } from "../../src/operations/rules/sharing-rules.ts";
-import type { PairMembership } from "../../src/operations/pair/pair-membership.ts";
-import type { Slots } from "../../src/operations/slots/slots.ts";
-import type { UsageStatements } from "../../src/operations/statements/usage-statements.ts";
-import type { VendorTrust } from "../../src/operations/trust/vendor-trust.ts";
-import type { AuditLogReader } from "../../src/operations/audit/audit-log-reader.ts";
-import type { Timekeeping } from "../../src/operations/clock/timekeeping.ts";
 import {
   Appliance,
   expectOk,
@@ -35,9 +14,6 @@ import {
 } from "../support/appliance.ts";
 import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
 import { instant } from "../../src/domain/time.ts";
-import type { Reports } from "../../src/operations/usage/reports.ts";
-import type { UsageReader } from "../../src/operations/usage/usage-reader.ts";
-import type { UsageUpdates } from "../../src/operations/usage/usage-updates.ts";
 
 tellNoSlowSyncs();
 
@@ -234,41 +210,20 @@ describe("an internal error", () => {
     async (_call, call) => {
       // Every method of these services throws.
       const broken = new Proxy({}, { get: () => throwSecret });
+      const { services: working } = await openAppliance();
       const services: Services = {
+        ...working,
+        ...(Object.fromEntries(Object.keys(working).map((name) => [name, broken])) as object),
         leadership: null,
-        pairMembership: broken as PairMembership,
         sharedFiles: null,
-        slots: broken as Slots,
-        queue: broken as SlotQueue,
-        features: broken as Features,
-        consumption: broken as Consumption,
-        licensing: broken as Licensing,
-        vendorTrust: broken as VendorTrust,
-        usageStatements: broken as UsageStatements,
-        hostMove: broken as HostMove,
-        sharingRules: broken as SharingRules,
-        applianceStatus: broken as ApplianceStatus,
-        usage: broken as UsageReader,
-        usageUpdates: broken as UsageUpdates,
-        demandCounts: broken as DemandCounts,
-        reports: broken as Reports,
-        metrics: broken as MetricsReader,
-        grantEstimator: broken as GrantEstimator,
         requestDurations: new RequestDurations(),
-        airgap: broken as Airgap,
-        credentials: broken as CloudCredentials,
         identity: { id: "0123456789ABCDEF" } as Identity,
-        timekeeping: broken as Timekeeping,
-        auditLog: broken as AuditLogReader,
-        auditMaintenance: broken as AuditMaintenance,
         access: { isClaimed: () => false } as AccessControl,
         commandLine: { executable: "berth", needsSudo: false, dataFolder: "" },
-        streams: broken as StatusStreams,
         serverAccess: () => null,
         fullCheck: () => null,
         certificate: () => null,
         siteSettings: throwSecret,
-        settingChanges: broken as SettingChanges,
         runningServer: null,
         close: async () => {},
       };
