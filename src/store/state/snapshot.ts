@@ -29,8 +29,8 @@ import { AppliedRulesRow, IdentityRow, RecallRow } from "./rules-rows.ts";
 import { GENESIS } from "../../platform/crypto/hash.ts";
 
 /**
- * Incremented with every change of the schema below; older formats are migrated, newer ones
- * refused.
+ * Incremented with the first change of the schema below after a release; older formats are
+ * migrated, newer ones refused.
  */
 export const STATE_FORMAT = 6;
 
