@@ -81,6 +81,9 @@ export const routeRequestsFor = (site: DemoSite): readonly RouteRequest[] => [
   { ...post("/api/admin/v1/backups/download", { backup: "none.berth" }), rejection: 400 },
   { ...post("/api/admin/v1/support-bundle", {}), isReadOnly: true },
   { ...post("/api/admin/v1/usage/rebuild", {}), isReadOnly: true },
+  { ...post("/api/admin/v1/audit/repair", { accept_gap: "a reason" }), isReadOnly: true },
+  // A month without lines.
+  { ...post("/api/admin/v1/audit/seal", { month: "2001-01", note: "a note" }), rejection: 400 },
   { ...post("/api/admin/v1/qr", { text: "a text" }), isReadOnly: true },
   {
     ...post("/api/admin/v1/qr/join", { frames: splitIntoFrames("a text").join("\n") }),

@@ -10,6 +10,8 @@ import {
   type ApiResponse,
   type Appliance,
 } from "../../support/appliance.ts";
+import { routeRequestsFor } from "../../browser/route-requests.ts";
+import type { DemoSite } from "../../browser/demo-site.ts";
 import {
   CHANGES_BY_GET,
   CHANGES_BY_VIEWERS,
@@ -170,4 +172,12 @@ describe.each([...routes])("the route %s", (path, methods) => {
       }
     }
   });
+});
+
+test("attacks of other sites have a request for every route that is not a GET, or changes by GET", () => {
+  const requests = routeRequestsFor({} as DemoSite).map(({ method, path }) => `${method} ${path}`);
+  const changing = table
+    .map(([route]) => route)
+    .filter((route) => !/^(?:GET|HEAD) /.test(route) || CHANGES_BY_GET.includes(route));
+  expect(requests.toSorted()).toEqual(changing.toSorted());
 });
