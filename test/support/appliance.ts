@@ -249,7 +249,24 @@ export class Appliance {
     headers: RequestHeaders = {},
   ): Promise<ApiResponse<T>> {
     const path = operation.startsWith("/") ? operation : `/api/v4/${operation}`;
-    return this.send<T>("POST", path, {
+    return this.#sendJson<T>("POST", path, fields, headers);
+  }
+
+  put<T = unknown>(
+    path: string,
+    fields: RequestFields,
+    headers: RequestHeaders = {},
+  ): Promise<ApiResponse<T>> {
+    return this.#sendJson<T>("PUT", path, fields, headers);
+  }
+
+  #sendJson<T>(
+    method: string,
+    path: string,
+    fields: RequestFields,
+    headers: RequestHeaders,
+  ): Promise<ApiResponse<T>> {
+    return this.send<T>(method, path, {
       body: JSON.stringify(fields),
       headers: { "content-type": "application/json", accept: "application/json", ...headers },
     });

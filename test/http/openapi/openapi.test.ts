@@ -282,10 +282,7 @@ describe("the OpenAPI document describes the real reply of", () => {
   const RULES_TEXT =
     '[groups.g]\nusers = ["b*"]\n[[rule]]\nproduct = "cad"\ndeny = ["g"]\nlimit = { each_user = 0 }\n';
   const applyRules = (site: Appliance) =>
-    site.send("PUT", "/api/admin/v1/rules", {
-      body: JSON.stringify({ text: RULES_TEXT }),
-      headers: { "content-type": "application/json", "if-match": "*" },
-    });
+    site.put("/api/admin/v1/rules", { text: RULES_TEXT }, { "if-match": "*" });
   async function openSiteInUse(): Promise<Appliance> {
     const site = await openAppliance({
       licenses: {

@@ -32,10 +32,7 @@ deny = ["sim"]
 `;
 
 const put = (site: Appliance, text: unknown, headers: RequestHeaders) =>
-  site.send<AppliedRulesReply>("PUT", RULES, {
-    body: JSON.stringify({ text }),
-    headers: { "content-type": "application/json", ...headers },
-  });
+  site.put<AppliedRulesReply>(RULES, { text }, headers);
 const apply = (site: Appliance, text: string, replaced = "*") =>
   put(site, text, { "if-match": replaced === "*" ? "*" : `"${replaced}"` });
 const check = async (site: Appliance, text: string) =>
