@@ -6,6 +6,7 @@ import { keyIdOf } from "../../src/license/documents/keys.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
+import { encryptDeskKeys } from "../support/encrypted-key.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 import { refusal } from "../support/desk-refusal.ts";
 
@@ -30,12 +31,13 @@ test("a new desk has a key file with mode 600, a trust document and a ledger", a
 test("creating a desk in the folder of another desk is refused", async () => {
   for (const passphrase of [null, "correct horse"]) {
     const folder = join(tempFolder(), "desk");
-    await createDesk(folder, passphrase);
+    await createDesk(folder, null);
+    if (passphrase !== null) await encryptDeskKeys(folder, passphrase);
     expect(await refusal(createDesk(folder, null))).toContain("is already a desk");
   }
 });
 
-test("a key with a passphrase opens with that passphrase alone and is stored encrypted", async () => {
+test("a key with a passphrase opens with that passphrase and is stored encrypted", async () => {
   const folder = join(tempFolder(), "desk");
   const desk = await createDesk(folder, "correct horse");
   expect(readdirSync(folder).toSorted()).toEqual([
@@ -49,6 +51,14 @@ test("a key with a passphrase opens with that passphrase alone and is stored enc
   expect(decodeProtectedHeader(locked)["p2c"]).toBeGreaterThanOrEqual(600_000);
   const opened = await Desk.open(realDisk, folder, "correct horse");
   expect(opened.key).toEqual(desk.key);
+  expect(await refusal(Desk.open(realDisk, folder, null))).toContain("--passphrase-file");
+});
+
+test("a key with a passphrase opens with no other passphrase", async () => {
+  const folder = join(tempFolder(), "desk");
+  const desk = await createDesk(folder, null);
+  await encryptDeskKeys(folder, "correct horse");
+  expect((await Desk.open(realDisk, folder, "correct horse")).key).toEqual(desk.key);
   expect(await refusal(Desk.open(realDisk, folder, "wrong horse"))).toContain("is wrong");
   expect(await refusal(Desk.open(realDisk, folder, ""))).toContain("is wrong");
   expect(await refusal(Desk.open(realDisk, folder, null))).toContain("--passphrase-file");

@@ -10,6 +10,7 @@ import {
   openDeskAndSite,
   makeRequestFrom,
 } from "../../../support/desk-and-site.ts";
+import { encryptDeskKeys } from "../../../support/encrypted-key.ts";
 import { unwrap } from "../../../support/licensed-store.ts";
 import { MONDAY } from "../../../support/scenario.ts";
 import { modeOf, tempFolder } from "../../../support/temp-folder.ts";
@@ -79,7 +80,7 @@ describe("berth vendor verify", () => {
 
   test("checks an encrypted key only with a passphrase", async () => {
     const folder = await makeFilledDesk();
-    await Desk.changePassphrase(realDisk, folder, null, "correct horse");
+    await encryptDeskKeys(folder, "correct horse");
     expect(await verify(folder)).toMatchObject({ code: 0, key: "encrypted" });
     const file = join(tempFolder(), "phrase");
     writeFileSync(file, "correct horse\n");
@@ -191,7 +192,7 @@ const contents = (folder: string): Record<string, string> =>
 describe("berth vendor backup and restore", () => {
   test("restore a desk unchanged, with its key as it was stored", async () => {
     const folder = await makeFilledDesk();
-    await Desk.changePassphrase(realDisk, folder, null, "correct horse");
+    await encryptDeskKeys(folder, "correct horse");
     writeFileSync(join(folder, "a policy.jwt"), "kept too");
     const root = tempFolder();
     const [file, back] = [join(root, "desk.backup"), join(root, "back")];
