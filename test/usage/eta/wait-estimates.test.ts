@@ -184,7 +184,7 @@ describe("an estimate", () => {
 
   test("holds in a short simulation of each shape of demand", () => {
     for (const shape of DEMAND_SHAPES) {
-      const { waits, p50, p90 } = simulateQueue(shape, 6, 4);
+      const { waits, p50, p90 } = simulateQueue(shape, 3, 4);
       expect(waits).toBeGreaterThan(50);
       expect(p50).toBeWithin(0.3, 0.75);
       expect(p90).toBeWithin(0.75, 0.99);
