@@ -1,11 +1,18 @@
-// The vendor's desk as a vendor uses it: one command after the other, each in its own process.
+// The vendor's desk as a vendor uses it: one command after the other.
 import { describe, expect, test } from "bun:test";
-import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { signDocument } from "../../src/license/documents/document.ts";
 import type { PrivateKey } from "../../src/license/documents/keys.ts";
 import { buildBinary } from "../support/binary.ts";
-import { runBerth, runOrThrow, runJsonOrThrow } from "../support/offline-binary.ts";
+import { runBerth, runOrThrow, runJsonOrThrow } from "../support/run-berth.ts";
 import { copyFolder, tempFolder } from "../support/temp-folder.ts";
 import { INIT_DESK } from "../support/vendor-commands.ts";
 
@@ -14,13 +21,20 @@ class VendorDesk {
   readonly deskFlags = ["--dir", join(this.folder, "desk")];
   readonly ledgerPath = join(this.folder, "desk", "ledger.jsonl");
 
-  constructor() {
-    runOrThrow(...INIT_DESK, ...this.deskFlags, "--product", "CAD");
+  static async open(): Promise<VendorDesk> {
+    const vendor = new VendorDesk();
+    await runOrThrow([...INIT_DESK, ...vendor.deskFlags, "--product", "CAD"]);
+    return vendor;
   }
 
   /** A site of this name, in its own folder and without a server. */
-  makeSite(name: string): StoppedSite {
-    return new StoppedSite(this, name);
+  async makeSite(name: string): Promise<StoppedSite> {
+    const site = new StoppedSite(this, name);
+    mkdirSync(site.folder, { mode: 0o700 });
+    await runOrThrow(["admin", "token", "--name", "first", ...site.dataFlags]);
+    const document = join(this.folder, "desk/trust.jwt");
+    await runOrThrow(["trust", "add", document, ...site.dataFlags, "--yes"]);
+    return site;
   }
 
   issueCommand(request: string, ...terms: string[]): string[] {
@@ -44,26 +58,32 @@ class StoppedSite {
   constructor(vendor: VendorDesk, name: string) {
     this.folder = join(vendor.folder, name);
     this.dataFlags = ["--data", this.folder, "--identity", name];
-    Bun.spawnSync(["mkdir", "-m", "700", this.folder]);
-    runOrThrow("admin", "token", "--name", "first", ...this.dataFlags);
-    runOrThrow("trust", "add", join(vendor.folder, "desk/trust.jwt"), ...this.dataFlags, "--yes");
   }
 
-  makeRequest(...more: string[]): string {
+  async makeRequest(...more: string[]): Promise<string> {
     this.#requests += 1;
     const out = `${this.folder}-${this.#requests}.jwt`;
-    runOrThrow("license", "request", ...this.dataFlags, "--product", "CAD", "--out", out, ...more);
+    await runOrThrow([
+      "license",
+      "request",
+      ...this.dataFlags,
+      "--product",
+      "CAD",
+      "--out",
+      out,
+      ...more,
+    ]);
     return out;
   }
 }
 
 describe("the desk's ledger", () => {
-  test("is unchanged after a failed write, and the command succeeds when it is run again", () => {
-    const vendor = new VendorDesk();
-    const site = vendor.makeSite("site");
-    runOrThrow(...vendor.issueCommand(site.makeRequest(), "--slots", "1"));
+  test("is unchanged after a failed write, and the command succeeds when it is run again", async () => {
+    const vendor = await VendorDesk.open();
+    const site = await vendor.makeSite("site");
+    await runOrThrow(vendor.issueCommand(await site.makeRequest(), "--slots", "1"));
     const before = readFileSync(vendor.ledgerPath, "utf8");
-    const request = site.makeRequest();
+    const request = await site.makeRequest();
     // In the middle of the next line, in units of 1024 bytes.
     const units = Math.floor(statSync(vendor.ledgerPath).size / 1_024) + 1;
     const limited = `trap '' XFSZ; ulimit -f ${units}; exec "$@"`;
@@ -75,17 +95,17 @@ describe("the desk's ledger", () => {
     expect([full.exitCode, full.stdout.toString()]).toEqual([1, ""]);
     expect(full.stderr.toString()).toContain("EFBIG");
     expect(readFileSync(vendor.ledgerPath, "utf8")).toBe(before);
-    runOrThrow(...args);
-    expect(runJsonOrThrow("vendor", "list", ...vendor.deskFlags, "--all")).toHaveLength(2);
+    await runOrThrow(args);
+    expect(await runJsonOrThrow(["vendor", "list", ...vendor.deskFlags, "--all"])).toHaveLength(2);
   });
 
-  test("is truncated with a warning by the next command after an interrupted write", () => {
-    const vendor = new VendorDesk();
-    const site = vendor.makeSite("site");
-    runOrThrow(...vendor.issueCommand(site.makeRequest()));
+  test("is truncated with a warning by the next command after an interrupted write", async () => {
+    const vendor = await VendorDesk.open();
+    const site = await vendor.makeSite("site");
+    await runOrThrow(vendor.issueCommand(await site.makeRequest()));
     const size = statSync(vendor.ledgerPath).size;
     appendFileSync(vendor.ledgerPath, '{"type":"seen","at":"20');
-    const listed = runBerth("vendor", "list", ...vendor.deskFlags);
+    const listed = await runBerth(["vendor", "list", ...vendor.deskFlags]);
     expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining("CAD") as string]);
     expect(listed.stderr).toStartWith(
       `berth: warning: ${vendor.ledgerPath} ended in an interrupted write`,
@@ -93,7 +113,9 @@ describe("the desk's ledger", () => {
     expect(listed.stderr).toContain(`${vendor.ledgerPath}.${size}.torn`);
     expect(existsSync(`${vendor.ledgerPath}.${size}.torn`)).toBe(true);
     expect(statSync(vendor.ledgerPath).size).toBe(size);
-    expect(runBerth(...vendor.issueCommand(site.makeRequest(), "--slots", "3"))).toMatchObject({
+    expect(
+      await runBerth(vendor.issueCommand(await site.makeRequest(), "--slots", "3")),
+    ).toMatchObject({
       code: 0,
       stderr: expect.stringMatching(/^berth: note: license \d+: slots 1 → 3\n$/) as string,
     });
@@ -101,58 +123,58 @@ describe("the desk's ledger", () => {
 });
 
 describe("berth vendor issue", () => {
-  test("reports the license key of the license, as text and as JSON", () => {
-    const vendor = new VendorDesk();
-    const site = vendor.makeSite("site");
+  test("reports the license key of the license, as text and as JSON", async () => {
+    const vendor = await VendorDesk.open();
+    const site = await vendor.makeSite("site");
     const out = join(vendor.folder, "license.jwt");
-    const keyed = site.makeRequest("--license-key", "K-PAID-1");
-    expect(runOrThrow(...vendor.issueCommand(keyed, "--out", out))).toMatch(
+    const keyed = await site.makeRequest("--license-key", "K-PAID-1");
+    expect(await runOrThrow(vendor.issueCommand(keyed, "--out", out))).toMatch(
       /^license \d+, serial 1, key K-PAID-1, is written to .*license\.jwt\n$/,
     );
-    expect(runJsonOrThrow(...vendor.issueCommand(keyed))).toMatchObject({
+    expect(await runJsonOrThrow(vendor.issueCommand(keyed))).toMatchObject({
       license_key: "K-PAID-1",
     });
-    const plain = site.makeRequest();
-    expect(runJsonOrThrow(...vendor.issueCommand(plain, "--new"))).toMatchObject({
+    const plain = await site.makeRequest();
+    expect(await runJsonOrThrow(vendor.issueCommand(plain, "--new"))).toMatchObject({
       license_key: null,
     });
   });
 
   test("warns of a request dated in the future, as text and as JSON, and still answers it", async () => {
-    const vendor = new VendorDesk();
-    const site = vendor.makeSite("site");
-    const request = site.makeRequest();
+    const vendor = await VendorDesk.open();
+    const site = await vendor.makeSite("site");
+    const request = await site.makeRequest();
     const ahead = new Date(Date.now() + 3 * 86_400_000).toISOString();
     await editAndSign(site.folder, request, (payload) => ({ ...payload, created_at: ahead }));
-    const issued = runBerth(...vendor.issueCommand(request, "--json"));
+    const issued = await runBerth(vendor.issueCommand(request, "--json"));
     const warning = `the request is dated ${ahead}, more than a day ahead of this desk's clock`;
     expect([issued.code, issued.stderr]).toEqual([0, `berth: warning: ${warning}\n`]);
     expect(JSON.parse(issued.stdout)).toMatchObject({ serial: 1, warnings: [warning] });
     expect(
-      runJsonOrThrow(...vendor.issueCommand(site.makeRequest(), "--slots", "2")),
+      await runJsonOrThrow(vendor.issueCommand(await site.makeRequest(), "--slots", "2")),
     ).toMatchObject({
       warnings: [expect.stringContaining("before the last request seen") as string],
     });
   });
 
   test("refuses a request of a copied site into which the last request's head was inserted", async () => {
-    const vendor = new VendorDesk();
-    const site = vendor.makeSite("site");
-    runOrThrow(...vendor.issueCommand(site.makeRequest()));
+    const vendor = await VendorDesk.open();
+    const site = await vendor.makeSite("site");
+    await runOrThrow(vendor.issueCommand(await site.makeRequest()));
     const copy = copyFolder(site.folder);
-    for (let more = 0; more < 3; more += 1) site.makeRequest();
-    const last = site.makeRequest();
-    runOrThrow(...vendor.issueCommand(last, "--slots", "2"));
+    for (let more = 0; more < 3; more += 1) await site.makeRequest();
+    const last = await site.makeRequest();
+    await runOrThrow(vendor.issueCommand(last, "--slots", "2"));
     const [head] = readPayload(last).heads.slice(-1);
 
     const request = join(vendor.folder, "copied.jwt");
     const data = ["--data", copy, "--identity", "site"];
-    runOrThrow("license", "request", ...data, "--product", "CAD", "--out", request);
+    await runOrThrow(["license", "request", ...data, "--product", "CAD", "--out", request]);
     await editAndSign(copy, request, (payload) => ({
       ...payload,
       heads: [...payload.heads.slice(0, -1), head, ...payload.heads.slice(-1)],
     }));
-    const refused = runBerth(...vendor.issueCommand(request, "--slots", "3"));
+    const refused = await runBerth(vendor.issueCommand(request, "--slots", "3"));
     expect([refused.code, refused.stdout]).toEqual([1, ""]);
     expect(refused.stderr).toContain("does not continue the last one seen");
     expect(refused.stderr).toContain("--accept-fork");

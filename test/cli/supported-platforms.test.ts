@@ -1,24 +1,15 @@
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
 import { canServe } from "../../src/platform/system/supported-platforms.ts";
-import { PATIENCE } from "../support/patience.ts";
+import { runBerth } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const CLI = join(import.meta.dir, "..", "..", "src", "cli", "frame", "cli.ts");
-
 /** Runs the command line in a new folder as if on another platform. */
-function runOn(platform: NodeJS.Platform, ...words: string[]) {
+async function runOn(platform: NodeJS.Platform, ...words: string[]) {
   const folder = tempFolder();
-  const script = `import { run } from ${JSON.stringify(CLI)};
-    process.exit(await run(JSON.parse(process.argv[1]), process.env, process.argv[2]));`;
-  const child = Bun.spawnSync([process.execPath, "-e", script, JSON.stringify(words), platform], {
-    cwd: folder,
-    env: { TMPDIR: folder },
-    timeout: PATIENCE,
-  });
-  const { exitCode, stdout, stderr } = child;
-  return { exitCode, out: stdout.toString(), error: stderr.toString(), files: readdirSync(folder) };
+  const env = { TMPDIR: folder };
+  const { code, stdout, stderr } = await runBerth(words, { cwd: folder, env, platform });
+  return { code, stdout, stderr, files: readdirSync(folder) };
 }
 
 test("canServe allows a site on Linux only, and a demo on macOS too", () => {
@@ -33,12 +24,12 @@ test.each([
   ["darwin", "serve", "Linux"],
 ] as const)(
   "on %s, berth %s fails with one error and creates nothing",
-  (platform, command, systems) => {
-    const result = runOn(platform, command, "--data", "site", "--listen", "127.0.0.1:0");
+  async (platform, command, systems) => {
+    const result = await runOn(platform, command, "--data", "site", "--listen", "127.0.0.1:0");
     expect(result).toEqual({
-      exitCode: 1,
-      out: "",
-      error:
+      code: 1,
+      stdout: "",
+      stderr:
         `berth: error: berth ${command} requires ${systems}: its file locks do not work on other systems\n` +
         "berth: hint: the vendor's desk works on this system: berth help vendor init\n",
       files: [],
@@ -46,18 +37,21 @@ test.each([
   },
 );
 
-test.each(["win32", "darwin"] as const)("on %s, berth vendor init creates a desk", (platform) => {
-  const result = runOn(
-    platform,
-    "vendor",
-    "init",
-    "--no-passphrase",
-    "--name",
-    "A",
-    "--dir",
-    "desk",
-    "--product",
-    "CAD",
-  );
-  expect([result.exitCode, result.error, result.files]).toEqual([0, "", ["desk"]]);
-});
+test.each(["win32", "darwin"] as const)(
+  "on %s, berth vendor init creates a desk",
+  async (platform) => {
+    const result = await runOn(
+      platform,
+      "vendor",
+      "init",
+      "--no-passphrase",
+      "--name",
+      "A",
+      "--dir",
+      "desk",
+      "--product",
+      "CAD",
+    );
+    expect([result.code, result.stderr, result.files]).toEqual([0, "", ["desk"]]);
+  },
+);

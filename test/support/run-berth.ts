@@ -24,6 +24,8 @@ export interface CommandOptions {
   readonly stdin?: string;
   /** The working folder, which the whole process has: no other command may run meanwhile. */
   readonly cwd?: string;
+  /** Of a command in this process: the system that it is on; absent: the real one. */
+  readonly platform?: NodeJS.Platform;
 }
 
 const environmentOf = ({ env = {} }: CommandOptions): Record<string, string> => ({
@@ -64,7 +66,9 @@ async function runOn(
   const folder = process.cwd();
   if (options.cwd !== undefined) process.chdir(options.cwd);
   try {
-    return await withTerminal(terminal, () => run(args, environmentOf(options), process.platform));
+    return await withTerminal(terminal, () =>
+      run(args, environmentOf(options), options.platform ?? process.platform),
+    );
   } finally {
     if (options.cwd !== undefined) process.chdir(folder);
   }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { openAppliance } from "../../../support/appliance.ts";
 import {
   runWithAnswers,
   runBerth,
   runJsonOrThrow,
   runOnTerminal,
   runOnTerminalWithAnswers,
-  startServer,
 } from "../../../support/run-berth.ts";
 import { makeLicensedSite } from "../../../support/site-folder.ts";
 import { tempFolder } from "../../../support/temp-folder.ts";
@@ -33,12 +33,11 @@ async function usersIn(data: string): Promise<string[]> {
 }
 
 async function canLogIn(data: string, user: string, password: string): Promise<boolean> {
-  const server = await startServer(["serve", "--data", data]);
+  const appliance = await openAppliance({ folder: data, licenses: {} });
   const basic = Buffer.from(`${user}:${password}`).toString("base64");
-  const headers = { authorization: `Basic ${basic}` };
-  const { status } = await fetch(`${server.url}/auth`, { headers });
-  await server.stop();
-  return status === 200;
+  const [response] = await appliance.get("/auth", { authorization: `Basic ${basic}` });
+  await appliance.stop();
+  return response.status === 200;
 }
 
 describe.skipIf(process.platform === "win32")("on a terminal", () => {
