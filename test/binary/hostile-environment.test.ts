@@ -118,29 +118,45 @@ describe("a server", () => {
 });
 
 describe("environment variables", () => {
-  const HOSTILE: readonly (readonly [string, (code: string, folder: string) => string])[] = [
-    ["NODE_OPTIONS", (code) => `--require=${code}`],
-    ["NODE_PATH", (_code, folder) => join(folder, "node_modules")],
-    ["BUN_CONFIG_FILE", (_code, folder) => join(folder, "bunfig.toml")],
-    ["BUN_INSPECT_PRELOAD", (code) => code],
-    ["NODE_ENV", () => "development"],
-    ["BUN_INSTALL", (_code, folder) => folder],
-    ["HOME", (_code, folder) => folder],
-    ["XDG_CONFIG_HOME", (_code, folder) => folder],
-    ["TMPDIR", () => "/nowhere"],
-    ["LANG", () => "tr_TR.UTF-8"],
-    ["TZ", () => "Pacific/Kiritimati"],
-  ];
+  type ValueOf = (code: string, folder: string) => string;
 
-  test.each(HOSTILE)("%s injects no code, and the server works", async (name, value) => {
-    const { folder, proof, code } = makeHostileFolder();
-    const env = { [name]: value(code, folder) };
-    const data = join(tempFolder(), "data");
-    const server = await startServer(["serve", "--data", data, ...LISTEN], { cwd: folder, env });
-    expect((await fetch(`${server.url}/api/v4/health`)).status).toBe(200);
-    expect((await server.stop()).code).toBe(0);
-    expect(existsSync(proof)).toBe(false);
-  });
+  const HOSTILE: Readonly<Record<string, ValueOf>> = {
+    NODE_OPTIONS: (code) => `--require=${code}`,
+    NODE_PATH: (_code, folder) => join(folder, "node_modules"),
+    BUN_CONFIG_FILE: (_code, folder) => join(folder, "bunfig.toml"),
+    BUN_INSPECT_PRELOAD: (code) => code,
+    NODE_ENV: () => "development",
+    BUN_INSTALL: (_code, folder) => folder,
+    HOME: (_code, folder) => folder,
+    TMPDIR: () => "/nowhere",
+    LANG: () => "tr_TR.UTF-8",
+    TZ: () => "Pacific/Kiritimati",
+  };
+
+  // A runtime that reads XDG_CONFIG_HOME does not read HOME.
+  test.each([
+    ["of the runtime and the system inject no code", HOSTILE],
+    ["XDG_CONFIG_HOME injects no code", { XDG_CONFIG_HOME: (_code, folder) => folder }],
+  ] as readonly (readonly [string, Readonly<Record<string, ValueOf>>])[])(
+    "%s, and the server works",
+    async (_title, variables) => {
+      const env: Record<string, string> = {};
+      const proofs: Record<string, string> = {};
+      for (const [name, valueOf] of Object.entries(variables)) {
+        // Each in a folder of its own, so that a failure names the variable.
+        const { folder, proof, code } = makeHostileFolder();
+        env[name] = valueOf(code, folder);
+        proofs[name] = proof;
+      }
+      const { folder, proof } = makeHostileFolder();
+      const data = join(tempFolder(), "data");
+      const server = await startServer(["serve", "--data", data, ...LISTEN], { cwd: folder, env });
+      expect((await fetch(`${server.url}/api/v4/health`)).status).toBe(200);
+      expect((await server.stop()).code).toBe(0);
+      const written = Object.entries({ ...proofs, "the working folder": proof });
+      expect(written.filter(([, path]) => existsSync(path)).map(([name]) => name)).toEqual([]);
+    },
+  );
 
   test("are not needed: the demo runs even without HOME and PATH", async () => {
     const server = await startServer(["demo", ...LISTEN], { env: {} });

@@ -1,8 +1,9 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RegistrationReply } from "../../../../src/http/routes/slots/registrations.ts";
 import type { StatusReply } from "../../../../src/http/routes/health/status-schema.ts";
+import { buildBinary } from "../../../support/binary.ts";
 import {
   runBerth,
   runOrThrow,
@@ -10,8 +11,7 @@ import {
   startServer,
   type RunningServer,
 } from "../../../support/run-berth.ts";
-import { repositoryRoot } from "../../../support/sources.ts";
-import { modeOf, tempFolder } from "../../../support/temp-folder.ts";
+import { modeOf, tempFolder, type AtEnd } from "../../../support/temp-folder.ts";
 
 const folderOf = ({ banner }: RunningServer): string => /^ {2}data +(\S+)/m.exec(banner)?.[1] ?? "";
 
@@ -95,42 +95,50 @@ describe("the curl lines of the banner", () => {
   });
 });
 
-test("berth demo installs a license with the documented terms", async () => {
-  const demo = await startServer(["demo"]);
-  const response = await fetch(`${demo.url}/api/v4/license`);
-  expect(await response.json()).toMatchObject({
-    license_type: "consumption",
-    product_details: { short_code: "DEMO" },
-    floating_users: 5,
-    floating_timeout: 15,
-    max_borrow_time: 720,
-    max_consumptions: 100,
-    max_overages: 10,
-    product_features: [
-      { code: "RENDER", is_floating: true, floating_users: 2 },
-      { code: "EXPORT", feature_type: "consumption", max_consumption: 50 },
-    ],
+describe("berth demo", () => {
+  const cleanups: Parameters<AtEnd>[0][] = [];
+  let demo: RunningServer;
+  beforeAll(async () => {
+    demo = await startServer(["demo"], {}, (cleanup) => cleanups.push(cleanup));
   });
-});
+  afterAll(async () => {
+    for (const cleanup of cleanups) await cleanup();
+  });
 
-test("berth demo says that administration is open, and it is", async () => {
-  const demo = await startServer(["demo"]);
-  expect(demo.banner).toContain("administration is open to the same networks");
-  const forwarded = { headers: { "x-forwarded-for": "10.0.0.1" } };
-  expect((await fetch(`${demo.url}/api/admin/v1/status`, forwarded)).status).toBe(200);
-});
+  test("installs a license with the documented terms", async () => {
+    const response = await fetch(`${demo.url}/api/v4/license`);
+    expect(await response.json()).toMatchObject({
+      license_type: "consumption",
+      product_details: { short_code: "DEMO" },
+      floating_users: 5,
+      floating_timeout: 15,
+      max_borrow_time: 720,
+      max_consumptions: 100,
+      max_overages: 10,
+      product_features: [
+        { code: "RENDER", is_floating: true, floating_users: 2 },
+        { code: "EXPORT", feature_type: "consumption", max_consumption: 50 },
+      ],
+    });
+  });
 
-test("berth demo prints the vendor's public key, as berth vendor show does", async () => {
-  const demo = await startServer(["demo"]);
-  const desk = join(folderOf(demo), "demo", "vendor");
-  const { keys } = await runJsonOrThrow<{ readonly keys: readonly { public_key: string }[] }>([
-    "vendor",
-    "show",
-    "--dir",
-    desk,
-  ]);
-  const [, printed] = /^ {2}vendor key +(\S{43}) /m.exec(demo.banner) ?? [];
-  expect(keys.map(({ public_key }) => public_key)).toEqual([printed ?? ""]);
+  test("says that administration is open, and it is", async () => {
+    expect(demo.banner).toContain("administration is open to the same networks");
+    const forwarded = { headers: { "x-forwarded-for": "10.0.0.1" } };
+    expect((await fetch(`${demo.url}/api/admin/v1/status`, forwarded)).status).toBe(200);
+  });
+
+  test("prints the vendor's public key, as berth vendor show does", async () => {
+    const desk = join(folderOf(demo), "demo", "vendor");
+    const { keys } = await runJsonOrThrow<{ readonly keys: readonly { public_key: string }[] }>([
+      "vendor",
+      "show",
+      "--dir",
+      desk,
+    ]);
+    const [, printed] = /^ {2}vendor key +(\S{43}) /m.exec(demo.banner) ?? [];
+    expect(keys.map(({ public_key }) => public_key)).toEqual([printed ?? ""]);
+  });
 });
 
 describe("berth demo without --data", () => {
@@ -211,8 +219,7 @@ test("berth slots --json prints a list longer than a pipe's buffer completely to
       expect((await demo.post("register", { product, user, user_info })).status).toBe(200);
     }
   }
-  const main = join(repositoryRoot, "src", "main.ts");
-  const script = `"${process.execPath}" "${main}" slots --json --data "${data}" | (sleep 0.4; cat)`;
+  const script = `"${buildBinary()}" slots --json --data "${data}" | (sleep 0.4; cat)`;
   const shell = Bun.spawn(["sh", "-c", script], { stdout: "pipe", stderr: "pipe" });
   const text = await shell.stdout.text();
   expect(text.length).toBeGreaterThan(140_000);
