@@ -98,6 +98,14 @@ export async function startPair(
 }
 
 export async function handOverTo(host: RunningHost, other: RunningHost): Promise<void> {
-  if ((await host.health()) !== 200) await other.run("pair", "hand-over");
+  const isHandedOver = async (): Promise<boolean> => {
+    if ((await host.health()) === 200) return true;
+    const { code, stderr } = await runBinary(["pair", "hand-over", ...other.flags]);
+    // On a busy machine the last report of the host may be too old.
+    if (code !== 0 && !stderr.includes("has not reported for several seconds"))
+      throw new Error(stderr);
+    return code === 0;
+  };
+  await waitUntil(isHandedOver, `${other.name} hands over to ${host.name}`, { maxPause: 1_000 });
   await host.waitUntilLeading();
 }
