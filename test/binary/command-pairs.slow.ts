@@ -143,7 +143,9 @@ describe.each([
     );
     for (const { code, stderr } of results) {
       // Refused with a reason, or not at all.
-      if (code !== 0)
+      if (stderr.includes("is not finished"))
+        expect([code, pair]).toEqual([78, expect.arrayContaining(["restore"])]);
+      else if (code !== 0)
         expect([code, stderr]).toEqual([1, expect.stringMatching(/^berth: error: /m)]);
       expect(stderr).not.toContain("internal error");
     }

@@ -60,7 +60,7 @@ export async function replay(
   each: (line: JournalLine) => void = () => {},
   { hasLog = false }: ReplayOptions = {},
 ): Promise<ReplayResult | null> {
-  if (hasUnfinishedRestore(disk, folder)) throw restoreInterrupted(folder);
+  if (hasUnfinishedRestore(disk, folder)) throw restoreUnfinished(folder);
   const file = new StateFile(disk, folder);
   const snapshot = await readState(disk, folder, file);
   if (snapshot === null) return null;
@@ -257,10 +257,13 @@ function segmentMissing(folder: string, from: number, to: number | null): Folder
   );
 }
 
-/** The folder contains old files, and some of the new ones may be missing. */
-function restoreInterrupted(folder: string): FolderRefused {
+/**
+ * The folder contains old files, and some of the new ones may be missing. Readers take no lock: they
+ * do not know whether the restore is still running.
+ */
+function restoreUnfinished(folder: string): FolderRefused {
   return new FolderRefused(
-    `a restore of ${folder} was interrupted`,
-    "start the server: it finishes the restore",
+    `a restore of ${folder} is not finished`,
+    "wait until it ends; if it was interrupted, start the server, which finishes it",
   );
 }
