@@ -175,21 +175,34 @@ interface HalfSentResult {
   readonly status: number | undefined;
 }
 
-/** Opens connections that send half a request, sends a complete one, and closes them. */
+/**
+ * Opens connections that send half a request, sends a complete one, and closes them. On a busy
+ * machine the first ones reach the time limit of the server before the last ones are open: they are
+ * opened again.
+ */
 async function sendHalfRequests(): Promise<HalfSentResult> {
-  const sockets = Array.from({ length: HALF_SENT }, (_, index) => {
+  const sockets = new Set<Socket>();
+  let isEnough = false;
+  const open = (index: number): void => {
+    if (isEnough) return;
     const localAddress = `127.0.0.${1 + (index % LOCAL_ADDRESSES)}`;
     const socket = connect({ host: "127.0.0.1", port: target.port, localAddress });
+    sockets.add(socket);
     socket.on("error", () => {});
     socket.on("connect", () => socket.write(HEAD));
-    return socket;
-  });
+    socket.on("close", () => {
+      sockets.delete(socket);
+      setTimeout(() => open(index), PAUSE);
+    });
+  };
+  for (let index = 0; index < HALF_SENT; index += 1) open(index);
   const countHeld = (): number => countDescriptors() - before;
   await isEventuallyTrue(() => countHeld() >= HALF_SENT, { maxPause: 100 });
   const [held, threads] = [countHeld(), countThreads()];
   const connection = new RawConnection(target.port);
   const answer = await connection.send(Buffer.from(registrationRequest("client-0")));
   connection.close();
+  isEnough = true;
   for (const socket of sockets) socket.destroy();
   await isEventuallyTrue(() => countDescriptors() <= before + 2, { maxPause: 100 });
   return { held, threads, status: answer?.status };
