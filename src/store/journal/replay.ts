@@ -258,8 +258,8 @@ function segmentMissing(folder: string, from: number, to: number | null): Folder
 }
 
 /**
- * The folder contains old files, and some of the new ones may be missing. Readers take no lock: they
- * do not know whether the restore is still running.
+ * The folder contains old files, and some of the new ones may be missing. Readers take no lock, so
+ * they do not know whether the restore is still running.
  */
 function restoreUnfinished(folder: string): FolderRefused {
   return new FolderRefused(
