@@ -64,7 +64,7 @@ function summarizeReport(seed: number, report: Report) {
         days: Object.fromEntries(
           days
             .filter(({ slotHours }) => slotHours > 0)
-            .map(({ day, slotHours }) => [day, toMs(slotHours)]),
+            .map(({ day, slotHours, people }) => [day, [toMs(slotHours), people]]),
         ),
         episodes: days.reduce((sum, { episodes }) => sum + episodes, 0),
         attempts: days.reduce((sum, { attempts }) => sum + attempts, 0),
@@ -100,7 +100,11 @@ function summarizeCount(seed: number, { pools }: NaiveFigures) {
           time === 0 ? null : (totals.peakByHour[hour] ?? 0),
         ),
         people: Object.fromEntries([...totals.timeByPerson].map(([name, ms]) => [`${name}.`, ms])),
-        days: Object.fromEntries([...totals.slotTimeByDay].filter(([, ms]) => ms > 0)),
+        days: Object.fromEntries(
+          [...totals.slotTimeByDay]
+            .filter(([, ms]) => ms > 0)
+            .map(([day, ms]) => [day, [ms, totals.peopleByDay.get(day)?.size ?? 0]]),
+        ),
         episodes: totals.episodes.length,
         attempts: totals.episodes.reduce((sum, { attempts }) => sum + attempts, 0),
         granted: totals.episodes.filter(({ outcome }) => outcome === "granted").length,

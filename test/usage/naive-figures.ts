@@ -14,6 +14,7 @@ export interface PoolTotals {
   readonly peakByHour: number[];
   readonly timeByPerson: Map<string, number>;
   readonly slotTimeByDay: Map<string, number>;
+  readonly peopleByDay: Map<string, Set<string>>;
   episodes: ClosedEpisode[];
   consumed: number;
 }
@@ -26,6 +27,7 @@ const newTotals = (): PoolTotals => ({
   peakByHour: Array.from({ length: 168 }, () => 0),
   timeByPerson: new Map(),
   slotTimeByDay: new Map(),
+  peopleByDay: new Map(),
   episodes: [],
   consumed: 0,
 });
@@ -125,8 +127,14 @@ export class NaiveFigures {
         totals.slotTimeByHour[hour] = (totals.slotTimeByHour[hour] ?? 0) + level * length;
         totals.observedByHour[hour] = (totals.observedByHour[hour] ?? 0) + length;
         totals.peakByHour[hour] = Math.max(totals.peakByHour[hour] ?? 0, level);
-        add(totals.slotTimeByDay, new Date(local).toISOString().slice(0, 10), level * length);
-        for (const { person } of held) add(totals.timeByPerson, person, length);
+        const day = new Date(local).toISOString().slice(0, 10);
+        add(totals.slotTimeByDay, day, level * length);
+        const people = totals.peopleByDay.get(day) ?? new Set();
+        totals.peopleByDay.set(day, people);
+        for (const { person } of held) {
+          add(totals.timeByPerson, person, length);
+          people.add(person);
+        }
       }
       at = next;
     }

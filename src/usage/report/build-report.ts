@@ -102,7 +102,7 @@ export function* buildReport(
         ...makeDayEpisodes(episodesByDay.get(day) ?? []),
         ...key,
         day,
-        people: users.peopleByDay.get(day)?.size ?? 0,
+        people: users.peopleByDay.get(day) ?? 0,
         consumption: counted.reduce((sum, { count }) => sum + count, 0),
       });
     }

@@ -5,7 +5,7 @@ import { intersect, type TimeSpan } from "../time-span.ts";
 import type { PoolName } from "../../domain/model/slots/pool-name.ts";
 import type { EndedEpisode, Session, SiteRecord } from "../site-record.ts";
 import { compareTexts } from "../../domain/text/compare-texts.ts";
-import { findHour } from "./pool-figures.ts";
+import { findHourIndex } from "./pool-figures.ts";
 import type { LocalHour } from "./local-hours.ts";
 import type { Names } from "./names.ts";
 import type { BorrowFigures, InSteps, PersonFigures } from "./report.ts";
@@ -17,7 +17,7 @@ export interface PoolPeople {
   /** Sessions with time in the window. */
   readonly sessions: number;
   readonly holders: number;
-  readonly peopleByDay: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly peopleByDay: ReadonlyMap<string, number>;
 }
 
 /** Who used the slots of one pool, and for how long. */
@@ -41,7 +41,7 @@ export function* computePeople(
     totals.set(person, total);
     return total;
   };
-  const peopleByDay = new Map<string, Set<string>>();
+  const attendance = new Attendance(hours);
   let [sessionCount, visited] = [0, 0];
   for (const session of sessions) {
     const parts = listParts(session, clockPeriods, window);
@@ -55,7 +55,7 @@ export function* computePeople(
     total.borrows += session.borrows.filter(({ from }) => isWithin(from, window)).length;
     for (const part of parts) {
       total.ms += part.to - part.from;
-      addDays(peopleByDay, hours, part, person);
+      attendance.add(person, part);
     }
   }
   const holders = totals.size;
@@ -69,7 +69,8 @@ export function* computePeople(
     borrows: total.borrows,
     episodes: total.episodes,
   }));
-  return { people, sessions: sessionCount, holders, peopleByDay };
+  yield;
+  return { people, sessions: sessionCount, holders, peopleByDay: attendance.countByDay() };
 }
 
 /** The time of a session within a window, in each clock period. */
@@ -86,23 +87,55 @@ export const listParts = (
   return parts;
 };
 
-function addDays(
-  peopleByDay: Map<string, Set<string>>,
-  hours: readonly LocalHour[],
-  part: TimeSpan,
-  person: string,
-): void {
-  let day: string | null = null;
-  for (let at = part.from; at < part.to;) {
-    const hour = findHour(hours, at);
-    if (hour === undefined) return;
-    if (hour.day !== day) {
-      ({ day } = hour);
-      const known = peopleByDay.get(day);
-      if (known === undefined) peopleByDay.set(day, new Set([person]));
-      else known.add(person);
+/** The first and the last day of a part of a session, as indices. */
+type DayRange = readonly [first: number, last: number];
+
+/** Counts who had a slot on each day. A session costs the same however many days it lasts. */
+class Attendance {
+  readonly #hours: readonly LocalHour[];
+  readonly #days: readonly string[];
+  readonly #dayOfHour: readonly number[];
+  readonly #ranges = new Map<string, DayRange[]>();
+
+  constructor(hours: readonly LocalHour[]) {
+    this.#hours = hours;
+    const indices = new Map<string, number>();
+    this.#dayOfHour = hours.map(({ day }) => {
+      const index = indices.get(day) ?? indices.size;
+      indices.set(day, index);
+      return index;
+    });
+    this.#days = [...indices.keys()];
+  }
+
+  add(person: string, { from, to }: TimeSpan): void {
+    const first = this.#findDay(from);
+    const last = this.#findDay(to - 1) ?? this.#days.length - 1;
+    if (first === undefined) return;
+    const known = this.#ranges.get(person);
+    if (known === undefined) this.#ranges.set(person, [[first, last]]);
+    else if (known.at(-1)?.[0] !== first || known.at(-1)?.[1] !== last) known.push([first, last]);
+  }
+
+  countByDay(): ReadonlyMap<string, number> {
+    /** How many more people than on the day before. */
+    const changes = new Int32Array(this.#days.length + 1);
+    for (const ranges of this.#ranges.values()) {
+      let counted = -1;
+      for (const [first, last] of ranges.toSorted(([a], [b]) => a - b)) {
+        const begin = Math.max(first, counted + 1);
+        if (begin > last) continue;
+        changes[begin] = (changes[begin] ?? 0) + 1;
+        changes[last + 1] = (changes[last + 1] ?? 0) - 1;
+        counted = last;
+      }
     }
-    at = hour.to;
+    let count = 0;
+    return new Map(this.#days.map((day, index) => [day, (count += changes[index] ?? 0)]));
+  }
+
+  #findDay(at: number): number | undefined {
+    return this.#dayOfHour[findHourIndex(this.#hours, at)];
   }
 }
 

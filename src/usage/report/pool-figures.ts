@@ -77,8 +77,11 @@ export function* computePoolLevels(
 }
 
 /** Hours follow each other without gaps, so the position can be computed. */
+export const findHourIndex = (hours: readonly LocalHour[], at: number): number =>
+  Math.floor((at - (hours[0]?.from ?? at)) / HOUR);
+
 export const findHour = (hours: readonly LocalHour[], at: Instant): LocalHour | undefined =>
-  hours[Math.floor((at - (hours[0]?.from ?? at)) / HOUR)];
+  hours[findHourIndex(hours, at)];
 
 const CELLS = 7 * 24;
 
