@@ -1,5 +1,6 @@
 // Input and result of every part of the benchmark.
 import type { Figure } from "./goals.ts";
+import type { StallSize } from "./stalls.ts";
 
 export interface BenchSize {
   readonly starts: number;
@@ -13,6 +14,7 @@ export interface BenchSize {
   readonly registrations: readonly number[];
   /** Checkpoints to wait for, by registrations. */
   readonly checkpoints: readonly (readonly [registrations: number, count: number])[];
+  readonly stalls: StallSize;
 }
 
 export const FULL_SIZE: BenchSize = {
@@ -26,6 +28,7 @@ export const FULL_SIZE: BenchSize = {
     [100_000, 4],
     [1_000_000, 1],
   ],
+  stalls: { holders: 100_000, auditLines: 440_000, secondsPerCall: 20 },
 };
 
 export const QUICK_SIZE: BenchSize = {
@@ -36,6 +39,7 @@ export const QUICK_SIZE: BenchSize = {
   connections: [64, 256],
   registrations: [100, 100_000],
   checkpoints: [[100_000, 1]],
+  stalls: { holders: 20_000, auditLines: 100_000, secondsPerCall: 4 },
 };
 
 export interface PartResult {

@@ -8,7 +8,7 @@ import { buildBinary } from "../support/binary.ts";
 import { checkOtherExecutable, measureAgainst } from "./against.ts";
 import { buildBaselines, outputFolder } from "./baselines.ts";
 import { CannotMeasure, type BenchSize, type PartResult } from "./bench-part.ts";
-import { STALL_LIMIT_MS, measureStalls } from "./checkpoint.ts";
+import { STALL_LIMIT_MS, measureCheckpointStalls } from "./checkpoint.ts";
 import { below, formatGoals, isMet, formatNumber, type Figure } from "./goals.ts";
 import { measureGrowth } from "./growth.ts";
 import { measureMetrics } from "./metrics.ts";
@@ -20,6 +20,7 @@ import { measureRuledHeartbeats } from "./ruled-heartbeats.ts";
 import { measureRules } from "./rules.ts";
 import { measureSlowDisks } from "./slow-disks.ts";
 import { measureSpeed } from "./speed.ts";
+import { measureStalls } from "./stalls.ts";
 import { measureStart } from "./start.ts";
 import { measureTables } from "./tables.ts";
 import { measureWaiting } from "./waiting.ts";
@@ -37,6 +38,7 @@ const PARTS: Readonly<Record<PartName, (options: BenchOptions) => Promise<PartRe
   tables: ({ size }) => measureTables(size),
   waiting: ({ size }) => measureWaiting(size),
   checkpoints: ({ size }) => measureCheckpoints(size),
+  stalls: ({ size }) => measureStalls(size),
   "slow-disks": ({ size }) => measureSlowDisks(size),
   pair: ({ size }) => measurePair(size),
   against: async ({ size, against }) =>
@@ -55,7 +57,7 @@ async function measureCheckpoints({ checkpoints }: BenchSize): Promise<PartResul
   const figures: Figure[] = [];
   const texts: string[] = [];
   for (const [registrations, count] of checkpoints) {
-    const { text, longestMs } = await measureStalls(registrations, count);
+    const { text, longestMs } = await measureCheckpointStalls(registrations, count);
     texts.push(text);
     figures.push({
       what: `longest stall by a checkpoint of ${formatNumber(registrations)} registrations`,

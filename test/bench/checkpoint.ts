@@ -102,8 +102,10 @@ export interface StallSummary {
 }
 
 /** Measures `rounds` checkpoints of a site with so many registrations. */
-export const measureStalls = async (registrations: number, rounds: number): Promise<StallSummary> =>
-  summarize(await measure(registrations, rounds));
+export const measureCheckpointStalls = async (
+  registrations: number,
+  rounds: number,
+): Promise<StallSummary> => summarize(await measure(registrations, rounds));
 
 function summarize(measurement: CheckpointMeasurement): StallSummary {
   const { registrations, fileSystem, start, stop, mib, checkpoints, probe, load } = measurement;
@@ -173,10 +175,10 @@ function formatDistribution(numbers: readonly number[], unit = "ms"): string {
 async function main(): Promise<void> {
   const flag = process.argv.indexOf("--registrations");
   const registrations = flag < 0 ? 100_000 : Number(process.argv[flag + 1]);
-  const { text, longestMs } = await measureStalls(registrations, chooseSize(4, 20));
+  const { text, longestMs } = await measureCheckpointStalls(registrations, chooseSize(4, 20));
   console.log(text);
   if (!isSoak) return;
-  console.log((await measureStalls(1_000_000, 3)).text);
+  console.log((await measureCheckpointStalls(1_000_000, 3)).text);
   if (longestMs < STALL_LIMIT_MS) return;
   console.error(
     `a checkpoint of ${registrations} registrations stalls a client for ${longestMs.toFixed(1)} ` +

@@ -24,6 +24,7 @@ const SMALL_SIZE: BenchSize = {
   connections: [16],
   registrations: [],
   checkpoints: [],
+  stalls: { holders: 1, auditLines: 1, secondsPerCall: 1 },
 };
 
 /** A server of this process, and the options that name it. */

@@ -16,6 +16,7 @@ describe("the options of the benchmark", () => {
       "rules",
       "tables",
       "checkpoints",
+      "stalls",
       "slow-disks",
       "pair",
     ]);

@@ -15,6 +15,7 @@ const USUAL_PARTS = [
   "rules",
   "tables",
   "checkpoints",
+  "stalls",
   "slow-disks",
   "pair",
 ] as const;

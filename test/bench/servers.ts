@@ -66,8 +66,12 @@ export class BenchServer implements ComparedServer {
   readonly #running: ServerProcess;
   readonly #errors: string[] = [];
 
-  static startBerth(folder: string, users: number): Promise<BenchServer> {
-    return BenchServer.startLicenseServer("berth", [buildBinary()], folder, users);
+  static startBerth(
+    folder: string,
+    users: number,
+    flags: readonly string[] = NO_AUDIT_BUDGET,
+  ): Promise<BenchServer> {
+    return BenchServer.startLicenseServer("berth", [buildBinary()], folder, users, flags);
   }
 
   static async startLicenseServer(
