@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { findFailedFiles } from "./test-output.ts";
 
-test("a failed file has the text of its error, also where it is printed below a later file", () => {
+test("a failed file has the text of its error, also below a later file, which has not failed", () => {
   const output = `bun test v1.4.4 3x PARALLEL
 
 test/slots.test.ts:
@@ -13,6 +13,9 @@ error: the cause
 
       at <anonymous> (/src/berth/test/slots.test.ts:3:32)
 (pass) the queue is empty [0.02ms]
+
+1 tests failed:
+(fail) a slot is held [0.39ms]
 
  2 pass
  1 fail

@@ -2,6 +2,8 @@
 
 /** The line with which `bun test` begins the output of a file. */
 const HEADING = /^(\S+\.(?:test|slow|suite)\.[jt]sx?):$/;
+/** What follows is about all files. */
+const SUMMARY = /^(?:\d+ tests? (?:failed|skipped|todo):| \d+ pass)$/;
 /** A test, an error outside of tests, or a file that could not be run to its end. */
 const FAILURE = /^\(fail\) |^# Unhandled error|^✗ /;
 
@@ -23,7 +25,7 @@ export function findFailedFiles(output: string): FailedFile[] {
       current = sections.get(path) ?? [];
       sections.set(path, current);
     }
-    if (/^ \d+ pass$/.test(line)) current = [];
+    if (SUMMARY.test(line)) current = [];
     if (!HEADING.test(line)) current.push(line);
   }
   return [...sections].flatMap(([path, lines]) => {
