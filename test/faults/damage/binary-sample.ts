@@ -76,7 +76,14 @@ export async function tryBinary(
   if (expected.refusal === null) {
     const isAllowedRefusal =
       expected.allowedRefusal !== null && result.code === EXIT_NEEDS_OPERATOR;
-    const violation = isAllowedRefusal ? null : await judgeStart(folder, result, expected);
+    // What an interrupted first start left behind: a server begins anew there, and a command does not.
+    const isFirstStart =
+      result.code === EXIT_NEEDS_OPERATOR &&
+      expected.seq === 1 &&
+      !tree.has("state.json") &&
+      result.stderr.includes(`${folder} is not a data folder`);
+    const isRefused = isAllowedRefusal || isFirstStart;
+    const violation = isRefused ? null : await judgeStart(folder, result, expected);
     return { violation, wasRefused: false, ranCommand: false };
   }
   const allowed = expected.cut === null ? [] : [expected.cut.file, tornCopyName(expected.cut)];
