@@ -28,6 +28,11 @@ describe("the options of the benchmark", () => {
     expect(against).toEqual({ file: "old/berth", site: null });
   });
 
+  test("choose the heavy calls whose names contain one of the texts", () => {
+    const { only } = parseOptions(["--part", "stalls", "--only", "GET", "--only", "queue"]);
+    expect(only).toEqual(["GET", "queue"]);
+  });
+
   test("give each peer the options that follow it", () => {
     const put = ["--peer-method", "PUT", "--peer-body", "", "--peer-header", "X-Key: 1"];
     const other = ["--peer", "other=http://[::1]", "--peer-header", "X-Key: 2"];
@@ -57,6 +62,7 @@ describe("the options of the benchmark", () => {
     [["--part", "against"], "the part against needs --against FILE"],
     [["--against-site", "old/data"], "--against-site needs --against FILE"],
     [["--part", "start", ...PEER], "--peer needs the part speed"],
+    [["--part", "start", "--only", "GET"], "--only needs the part stalls"],
     [["--peer-method", "PUT", ...PEER], "--peer-method needs a --peer before it"],
     [["--peer-body", "x"], "--peer-body needs a --peer before it"],
     [["--peer-header", "a: b"], "--peer-header needs a --peer before it"],

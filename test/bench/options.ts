@@ -23,7 +23,7 @@ const USUAL_PARTS = [
 const AGAINST = "against";
 export type PartName = (typeof USUAL_PARTS)[number] | typeof AGAINST;
 
-export const USAGE = `bun run bench [--quick] [--part NAME]... [--rounds N]
+export const USAGE = `bun run bench [--quick] [--part NAME]... [--rounds N] [--only TEXT]...
               [--against FILE [--against-site FOLDER]]
               [--peer NAME=URL [--peer-method METHOD] [--peer-body TEXT] [--peer-header LINE]...]...
 
@@ -31,6 +31,7 @@ export const USAGE = `bun run bench [--quick] [--part NAME]... [--rounds N]
   --part NAME            this part only: ${USUAL_PARTS.join(", ")}
                          or ${AGAINST}; can be repeated
   --rounds N             rounds of each comparison, 1 to 99; use more on a busy machine
+  --only TEXT            of the part stalls, the calls whose names contain this; can be repeated
   --against FILE         also compares with another executable of Berth, in the part ${AGAINST}
   --against-site FOLDER  a populated data folder for it, if it cannot read that of this version
   --peer NAME=URL        also sends heartbeats to another server on this machine, in the part speed
@@ -45,6 +46,8 @@ export interface BenchOptions {
   readonly quick: boolean;
   readonly parts: readonly PartName[];
   readonly size: BenchSize;
+  /** Texts of which one is in the names of the measured heavy calls; empty: all calls. */
+  readonly only: readonly string[];
   readonly against: OtherExecutable | null;
   readonly peers: readonly Peer[];
 }
@@ -55,12 +58,13 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     quick: { type: "boolean", default: false },
     part: { type: "string", multiple: true },
     rounds: { type: "string" },
+    only: { type: "string", multiple: true },
     against: { type: "string" },
     "against-site": { type: "string" },
     ...PEER_OPTIONS,
   } as const;
   const { values, tokens } = parseArgs({ args: [...args], options, tokens: true });
-  const { quick, rounds } = values;
+  const { quick, rounds, only = [] } = values;
   const usual = quick ? QUICK_SIZE : FULL_SIZE;
   if (rounds !== undefined && !/^[1-9]\d?$/.test(rounds))
     throw new WrongOption(`--rounds must be 1 to 99: ${rounds}`);
@@ -76,10 +80,13 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   const parts = parseParts(values.part, against !== null);
   if (peers.length > 0 && !parts.includes("speed"))
     throw new WrongOption("--peer needs the part speed");
+  if (only.length > 0 && !parts.includes("stalls"))
+    throw new WrongOption("--only needs the part stalls");
   return {
     quick,
     parts,
     size: { ...usual, rounds: Number(rounds ?? usual.rounds) },
+    only,
     against,
     peers,
   };

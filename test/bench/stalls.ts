@@ -54,8 +54,14 @@ export interface StallRow {
   readonly worstControl: number;
 }
 
-export async function measureStalls({ stalls }: BenchSize): Promise<PartResult> {
-  const rows = await measureRows(stalls);
+/** Of all heavy calls, or of those whose names contain one of the texts. */
+export async function measureStalls(
+  { stalls }: BenchSize,
+  only: readonly string[],
+): Promise<PartResult> {
+  const isMeasured = ({ name }: HeavyCall): boolean =>
+    only.length === 0 || only.some((text) => name.includes(text));
+  const rows = await measureRows(stalls, HEAVY_CALLS.filter(isMeasured));
   const figures = rows.flatMap(({ name, worstWork, work999 }): Figure[] => [
     {
       what: `99.9 % of main-thread work before a heartbeat, ${name}`,
@@ -92,7 +98,10 @@ const tableOf = (rows: readonly StallRow[]): string =>
   ]);
 
 /** One row for each heavy call, and first one without any. */
-export async function measureRows(size: StallSize): Promise<StallRow[]> {
+export async function measureRows(
+  size: StallSize,
+  heavyCalls: readonly HeavyCall[] = HEAVY_CALLS,
+): Promise<StallRow[]> {
   const folder = join(makeBenchFolder(), "data");
   await makeYearSite(folder, size);
   const server = await BenchServer.startBerth(folder, size.holders, FLAGS);
@@ -103,7 +112,7 @@ export async function measureRows(size: StallSize): Promise<StallRow[]> {
   const rows: StallRow[] = [];
   const site = { url: server.url, folder };
   try {
-    for (const call of HEAVY_CALLS) {
+    for (const call of heavyCalls) {
       await call.prepare?.(site);
       await waitForNoCheckpoint(server.pid);
       rows.push(await measureRow(call, { server, idle, site, size }));
