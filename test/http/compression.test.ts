@@ -1,6 +1,7 @@
 // Compressed replies, as a real listener sends them.
-import { describe, expect, onTestFinished, test } from "bun:test";
+import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
+import { err, ok } from "../../src/domain/result.ts";
 import { compressJson } from "../../src/http/compress.ts";
 import { listen } from "../../src/http/server.ts";
 import { openAppliance, OPEN_POLICY } from "../support/appliance.ts";
@@ -69,6 +70,37 @@ describe("a reply of the admin plane", () => {
   });
 });
 
+describe("a long list, which is made while it is sent,", () => {
+  const info = "x".repeat(4_000);
+
+  test("is compressed, and says the same as without compression", async () => {
+    const { site, get } = await startServer(40);
+    for (let user = 0; user < 40; user += 1)
+      await site.register({ user: `user-${user}`, user_info: info });
+    const compressed = await get(REGISTRATIONS);
+    expect(compressed.headers.get("content-encoding")).toBe("gzip");
+    expect(compressed.headers.get("vary")).toBe("accept-encoding");
+    expect(compressed.headers.get("cache-control")).toBe("no-store");
+    const plain = await (await get(REGISTRATIONS, "identity")).text();
+    expect(plain.length).toBeGreaterThan(150_000);
+    expect(gunzipSync(await compressed.bytes()).toString()).toBe(plain);
+  });
+
+  test.each(["gzip", "identity"])(
+    "does not end with %s if it cannot be completed",
+    async (encoding) => {
+      const { site, get } = await startServer();
+      spyOn(site.services.slots, "listInSteps").mockImplementation(async function* () {
+        yield ok(Array.from({ length: 20 }, () => JSON.stringify(info)) as never[]);
+        await Bun.sleep(10);
+        yield err({ code: "storage_failed" });
+      });
+      const cut = get(REGISTRATIONS, encoding).then((response) => response.bytes());
+      expect(cut).rejects.toThrow("closed unexpectedly");
+    },
+  );
+});
+
 test("a reply to an application is not compressed, although it is large", async () => {
   const { get } = await startServer();
   const response = await get("/api/v4/license");
@@ -90,6 +122,7 @@ test("other work goes on while a large reply is compressed", async () => {
   const large = JSON.stringify(Array.from({ length: 60_000 }, () => crypto.randomUUID()));
   expect(large.length).toBeGreaterThan(2_000_000);
   const reply = compressJson(
+    new Request("http://appliance/"),
     new Response(large, { headers: { "content-type": "application/json" } }),
   );
   let isDone = false;

@@ -141,9 +141,12 @@ interface TreatyReply<T> {
   readonly response: Response | undefined;
 }
 
-/** Returns the reply; a refusal becomes a `Failure` with the server's code. */
+/**
+ * Returns the reply; a refusal becomes a `Failure` with the server's code. The client throws only if
+ * the reply ended early.
+ */
 export async function unwrapReply<T>(pending: Promise<TreatyReply<T>>): Promise<T> {
-  const { data, error, response } = await pending;
+  const { data, error, response } = await pending.catch(failAsInterrupted);
   if (error === null) return data as T;
   throw response === undefined ? error.value : toFailure(error.value);
 }
@@ -152,11 +155,15 @@ async function* readToEnd(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint
   try {
     yield* body;
   } catch {
-    throw new Failure(
-      "the server's response was interrupted",
-      "check the data folder with berth verify, and the server's log for the cause",
-    );
+    failAsInterrupted();
   }
+}
+
+function failAsInterrupted(): never {
+  throw new Failure(
+    "the server's response was interrupted",
+    "check the data folder with berth verify, and the server's log for the cause",
+  );
 }
 
 const OLDER_SERVER_HINT =

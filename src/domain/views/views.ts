@@ -6,6 +6,7 @@ import type { RuleContext } from "../model/rule-context.ts";
 import { factsOfHolder } from "../model/rules/caller-facts.ts";
 import { listReservations } from "../rules/judge-claim.ts";
 import { countSlotsInUse } from "../model/slots/pool.ts";
+import { listInSlotOrder } from "../slots/slot-order.ts";
 import { getBorrowEnd, type Registration } from "../model/slots/registration.ts";
 import type { Feature, Grant, License, State } from "../model/state.ts";
 import { getLicenseEnd, type FeatureTerms, type Terms } from "../model/licenses/terms.ts";
@@ -110,17 +111,26 @@ export function viewRegistrations(
   { after, limit }: PageRange = ALL,
 ): RegistrationView[] {
   const views: RegistrationView[] = [];
-  for (const license of state.licenses.values()) {
-    if (product !== null && license.terms.product !== product) continue;
-    let remaining = limit;
-    for (const registration of license.pool.inSlotOrder(after)) {
-      if (registration.end <= at) continue;
-      if (remaining === 0) break;
-      remaining -= 1;
-      views.push(viewRegistration(state, license, registration, at));
-    }
+  for (const view of listRegistrations(state, product, at, after)) {
+    if (views.length === limit) break;
+    views.push(view);
   }
-  return views.toSorted((a, b) => a.slot - b.slot).slice(0, limit);
+  return views;
+}
+
+/**
+ * The registrations at this instant after a slot number, in slot order. The state must not change
+ * during the iteration.
+ */
+export function* listRegistrations(
+  state: State,
+  product: string | null,
+  at: Instant,
+  after: number,
+): Generator<RegistrationView, void> {
+  const licenses = product === null ? state.licenses.values() : (state.products.get(product) ?? []);
+  for (const { license, registration } of listInSlotOrder(licenses, after))
+    if (registration.end > at) yield viewRegistration(state, license, registration, at);
 }
 
 /** A registration that has not ended at this instant. */

@@ -15,6 +15,7 @@ import type { Unregister, UnregisterAll } from "../../domain/slots/unregister.ts
 import type { State } from "../../domain/model/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import {
+  listRegistrations,
   viewLicense,
   viewRegistrations,
   type LicenseView,
@@ -23,13 +24,14 @@ import {
 } from "../../domain/views/views.ts";
 import type { Lease } from "../../license/documents/lease.ts";
 import { sha256 } from "../../platform/crypto/hash.ts";
-import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
+import { beginStep, runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { Store } from "../../store/store.ts";
 import {
   buildIdempotency,
   flattenResult,
   passOutcome,
+  type CommandResult,
   type CommandRunner,
   type OperationInput,
   type OperationResult,
@@ -175,6 +177,32 @@ export class Slots {
     return this.#store.read((state, { at }) => this.#changes.read(state, since, at));
   }
 
+  /**
+   * All slots in use in slot order, in steps between which other requests are served. Each step
+   * shows the state at its time. Slots that are taken meanwhile are left out: a user who releases a
+   * slot and takes another one is in the list once. `convert` is part of the step.
+   */
+  async *listInSteps<T>(
+    product: string | null,
+    convert: (registration: RegistrationView) => T,
+  ): AsyncGenerator<CommandResult<readonly T[]>, void> {
+    let rest: SlotRange | null = null;
+    do {
+      const range: SlotRange | null = rest;
+      // Not waited for within the step: the disk must not hold up the steps of others.
+      const { reading } = await runBetweenRequests(() => ({
+        reading: this.#store.read((state, { at }): Result<ListStep<T>, Fault> => {
+          if (range === null && product !== null && !state.products.has(product))
+            return err({ code: "unknown_product" });
+          return ok(makeListStep(state, product, at, range ?? allSlots(state), convert));
+        }),
+      }));
+      const step: CommandResult<ListStep<T>> = flattenResult(await reading);
+      yield step.ok ? ok(step.value.items) : step;
+      rest = step.ok ? step.value.rest : null;
+    } while (rest !== null);
+  }
+
   async listRegistrations(
     product: string | null,
     page?: PageRange,
@@ -206,6 +234,38 @@ export class Slots {
     const lease = await this.#signer(buildLease(slot.value, nonce));
     return ok({ ...slot.value, lease });
   }
+}
+
+/** The slots after one slot number and up to another. */
+interface SlotRange {
+  readonly after: number;
+  readonly until: number;
+}
+
+interface ListStep<T> {
+  readonly items: readonly T[];
+  /** Null: this was the last step. */
+  readonly rest: SlotRange | null;
+}
+
+/** Slots that are taken later have higher numbers. */
+const allSlots = ({ nextSlot }: State): SlotRange => ({ after: 0, until: nextSlot - 1 });
+
+function makeListStep<T>(
+  state: State,
+  product: string | null,
+  at: Instant,
+  { after, until }: SlotRange,
+  convert: (registration: RegistrationView) => T,
+): ListStep<T> {
+  const isOver = beginStep();
+  const items: T[] = [];
+  for (const registration of listRegistrations(state, product, at, after)) {
+    if (registration.slot > until) break;
+    items.push(convert(registration));
+    if (isOver()) return { items, rest: { after: registration.slot, until } };
+  }
+  return { items, rest: null };
 }
 
 function makeRegister(input: OperationInput<Register> & WithNonce): Register {

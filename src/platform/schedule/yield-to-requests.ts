@@ -12,15 +12,21 @@ export const runBetweenRequests = <T>(work: () => T): Promise<T> => queue.runTas
 /** So long a request may wait for a step of other work, besides the last part of the step. */
 const STEP_MS = 5;
 
+/** Begins a step; the function that it returns says whether the step has taken its time. */
+export function beginStep(): () => boolean {
+  const end = performance.now() + STEP_MS;
+  return () => performance.now() >= end;
+}
+
 /**
  * Repeats a small piece of work until it returns true, for a few milliseconds at a time: how long
  * one piece takes may depend on what users wrote.
  */
 export async function repeatBetweenRequests(work: () => boolean): Promise<void> {
   const runStep = (): boolean => {
-    const end = performance.now() + STEP_MS;
+    const isOver = beginStep();
     let isDone = work();
-    while (!isDone && performance.now() < end) isDone = work();
+    while (!isDone && !isOver()) isDone = work();
     return isDone;
   };
   while (!(await runBetweenRequests(runStep)));

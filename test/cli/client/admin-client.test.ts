@@ -23,6 +23,15 @@ test("unwrapReply passes on the hint of the server", async () => {
   expect(await refuse(reply)).toMatchObject({ statement: "no such backup", hint: "list them" });
 });
 
+test("unwrapReply says that a reply ended early", async () => {
+  const closed = new TypeError("The socket connection was closed");
+  const failure = await unwrapReply(Promise.reject(closed)).catch((error: unknown) => error);
+  expect(failure).toMatchObject({
+    message: "the server's response was interrupted",
+    hint: expect.stringContaining("the server's log"),
+  });
+});
+
 test("a command that changes a stopped folder leaves a checkpoint of its change", async () => {
   const folder = join(tempFolder(), "data");
   const data = ["--data", folder];

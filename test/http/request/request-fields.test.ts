@@ -207,7 +207,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   [`GET ${ADMIN}/registrations`]: {
     fields: { product: "cad" },
-    calls: { "slots.listRegistrations": ["cad"] },
+    calls: { "slots.listInSteps": ["cad"] },
   },
   [`GET ${ADMIN}/registrations/slice`]: {
     fields: { product: "cad", after: "5", limit: "3" },

@@ -9,7 +9,6 @@ import {
 } from "../../../operations/audit/audit-log-reader.ts";
 import { runBetweenRequests } from "../../../platform/schedule/yield-to-requests.ts";
 import { wallClock } from "../../../platform/clock.ts";
-import { log } from "../../../platform/log.ts";
 import { siteSlug } from "../../../domain/text/site-slug.ts";
 import { formatDay } from "../../../platform/rfc3339.ts";
 import { describeRoute } from "../../openapi/describe-route.ts";
@@ -31,7 +30,7 @@ import {
   type AuditFilter,
 } from "./audit-entry.ts";
 import { rfc3339OrNull } from "../../timestamps.ts";
-import type { Leadership } from "../../../operations/pair/leadership.ts";
+import { streamParts } from "../../streamed-reply.ts";
 import type { RouteDeps } from "../deps.ts";
 
 const AuditPageReply = Type.Object(
@@ -107,7 +106,7 @@ export const auditLog = ({ auditLog: reader, identity, siteSettings, leadership 
           identity.id,
           "jsonl",
         );
-        return new Response(streamOf(() => runBetweenRequests(() => lines.next()), leadership));
+        return new Response(streamParts(readParts(lines), leadership));
       },
       describeRoute({
         plane: "admin",
@@ -130,21 +129,14 @@ export const auditLog = ({ auditLog: reader, identity, siteSettings, leadership 
           readAuditFilter(readQuery(FilterQuery, request, set.headers)),
         );
         // The first page is read before the reply begins, so that a damaged log is a refusal.
-        const first = await records.next();
-        let next: Promise<IteratorResult<Buffer>> | null = Promise.resolve(first);
+        const { value: first } = await records.next();
         set.headers["content-type"] = CSV;
         set.headers["content-disposition"] = attachment(
           siteSettings().siteName,
           identity.id,
           "csv",
         );
-        return new Response(
-          streamOf(() => {
-            const part = next ?? records.next();
-            next = null;
-            return part;
-          }, leadership),
-        );
+        return new Response(streamParts(records, leadership, first));
       },
       describeRoute({
         plane: "admin",
@@ -176,7 +168,7 @@ function pickEntry(filter: AuditFilter, entry: AuditEntry): AuditEntryReply | nu
 async function* readCsvRecords(
   reader: AuditLogReader,
   filter: AuditFilter,
-): AsyncGenerator<Buffer, undefined> {
+): AsyncGenerator<string, undefined> {
   let text = csvRecord(AUDIT_CSV_HEADER);
   for (let from: Position | null = null; ;) {
     const { entries, nextPosition } = unwrap(
@@ -188,42 +180,20 @@ async function* readCsvRecords(
       }),
     );
     text += entries.map((entry) => csvRecord(auditCsvCells(entry))).join("");
-    yield Buffer.from(text);
+    yield text;
     if (nextPosition === null) return undefined;
     text = "";
     from = parsePosition(nextPosition);
   }
 }
 
-/**
- * Reads a part whenever the stream's buffer has space. Each part is read between other requests, so
- * that a fast reader does not delay them.
- */
-function streamOf(
-  readPart: () => Promise<IteratorResult<Buffer, unknown>>,
-  leadership: Pick<Leadership, "mayAnswer"> | null,
-): ReadableStream<Uint8Array> {
-  let isCancelled = false;
-  return new ReadableStream({
-    async pull(controller) {
-      try {
-        for (;;) {
-          const part = await readPart();
-          if (isCancelled) return;
-          if (leadership?.mayAnswer() === false) throw new Error("this host no longer leads");
-          if (part.done === true) return controller.close();
-          if (part.value.length > 0) return controller.enqueue(part.value);
-        }
-      } catch (error) {
-        // The connection is cut: an incomplete export must not look like a complete one.
-        log.error("audit log export failed", { error });
-        controller.error(error);
-      }
-    },
-    cancel() {
-      isCancelled = true;
-    },
-  });
+/** Each part is read between other requests, so that a fast reader does not delay them. */
+async function* readParts(lines: Iterator<Buffer>): AsyncGenerator<Buffer, void> {
+  for (;;) {
+    const { done, value } = await runBetweenRequests(() => lines.next());
+    if (done === true) return;
+    yield value;
+  }
 }
 
 function readPosition(value: string | undefined): Position | null {

@@ -2,8 +2,8 @@ import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { RegistrationView } from "../../../domain/views/views.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";
-import { unwrap } from "../../faults.ts";
 import { describeRoute } from "../../openapi/describe-route.ts";
+import { joinToArray, replyWithJsonParts } from "../../streamed-reply.ts";
 import { fields, readIdentifier } from "../../request/fields.ts";
 import { readQuery } from "../../request/query.ts";
 import { rfc3339OrNull } from "../../timestamps.ts";
@@ -38,13 +38,14 @@ export type RegistrationReply = Static<typeof RegistrationReply>;
 
 const Query = Type.Object({ product: fields.product });
 
-export const registrations = ({ slots }: RouteDeps) =>
+export const registrations = ({ slots, leadership }: RouteDeps) =>
   new Elysia({ name: "registrations", prefix: "/api/admin/v1" }).get(
     "/registrations",
-    async ({ request, set }) => {
+    ({ request, set }): Promise<RegistrationReply[]> => {
       const query = readQuery(Query, request, set.headers);
       const product = readIdentifier("product", query.product);
-      return unwrap(await slots.listRegistrations(product)).map(registrationReply);
+      const steps = slots.listInSteps(product, (slot) => JSON.stringify(registrationReply(slot)));
+      return replyWithJsonParts({ request, set, leadership }, joinToArray(steps));
     },
     describeRoute({
       plane: "admin",
