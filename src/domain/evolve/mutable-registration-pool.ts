@@ -25,6 +25,11 @@ export class MutableRegistrationPool
     this.#indexBorrow(registration.slot, registration.borrowedUntil);
   }
 
+  override addAll(registrations: readonly MutableRegistration[]): void {
+    super.addAll(registrations);
+    for (const { slot, borrowedUntil } of registrations) this.#indexBorrow(slot, borrowedUntil);
+  }
+
   override remove(registration: MutableRegistration): void {
     super.remove(registration);
     this.#indexBorrow(registration.slot, null);

@@ -1,4 +1,4 @@
-import { ExpiryIndex } from "../index/expiry-index.ts";
+import { ExpiryIndex, sortByEnd } from "../index/expiry-index.ts";
 import { LargeMap } from "../index/large-map.ts";
 import { compareBySlot, SortedList, type SlotKeyed } from "../index/sorted-list.ts";
 import type { SlotHolder, SlotPool } from "../model/slots/pool.ts";
@@ -30,10 +30,20 @@ export class MutableSlotPool<T extends MutableSlotHolder> implements SlotPool<T>
   }
 
   add(holder: T): void {
-    if (this.get(holder.user) !== undefined) throw new Error("a slot was taken twice by one user");
-    this.#byUser.set(holder);
-    this.#bySlot.add(holder);
+    this.#addByUserAndSlot(holder);
     this.#byEnd.add(holder);
+  }
+
+  /** Faster than adding one holder after the other. */
+  addAll(holders: readonly T[]): void {
+    for (const holder of holders) this.#addByUserAndSlot(holder);
+    for (const holder of sortByEnd(holders)) this.#byEnd.add(holder);
+  }
+
+  #addByUserAndSlot(holder: T): void {
+    if (this.#byUser.addIfAbsent(holder) !== undefined)
+      throw new Error("a slot was taken twice by one user");
+    this.#bySlot.add(holder);
   }
 
   remove(holder: T): void {

@@ -80,3 +80,37 @@ export class ExpiryIndex<T extends ExpiringItem> extends SortedList<T, ExpiringI
 
 /** Sorts after everything that ends at `now` and before everything that ends later. */
 const justAfter = (now: Instant): ExpiringItem => ({ end: now, slot: Infinity });
+
+/** Sorted numbers consist of an end and an index, and must be exact. */
+const MAX_END_PART = 2 ** 52;
+
+/**
+ * The items by their ends, the earliest first. If a number cannot express how far apart the ends
+ * are, ends that nearly are the same keep their order. So this is for `add`, which takes items in
+ * any order, and is much faster if nearly all belong at the end.
+ */
+export function sortByEnd<T extends ExpiringItem>(items: readonly T[]): readonly T[] {
+  const { length } = items;
+  let [first, last] = [Infinity, -Infinity];
+  let isSorted = true;
+  for (const { end } of items) {
+    if (end < last) isSorted = false;
+    first = Math.min(first, end);
+    last = Math.max(last, end);
+  }
+  if (isSorted) return items;
+  // Numbers are sorted in a fifth of the time that objects take.
+  const keys = new Float64Array(length);
+  const unit = Math.ceil(((last - first + 1) * length) / MAX_END_PART);
+  let index = 0;
+  for (const { end } of items) {
+    keys[index] = Math.floor((end - first) / unit) * length + index;
+    index += 1;
+  }
+  const sorted: T[] = [];
+  for (const key of keys.toSorted()) {
+    const item = items[key - Math.floor(key / length) * length];
+    if (item !== undefined) sorted.push(item);
+  }
+  return sorted;
+}

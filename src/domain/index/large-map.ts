@@ -53,6 +53,17 @@ export class LargeMap<V> {
     else this.#setValue(row, value);
   }
 
+  /** Adds the value, unless there is one with the same key already; returns that one. */
+  addIfAbsent(value: V): V | undefined {
+    const key = this.#keyOf(value);
+    const hash = this.#hashOf(key);
+    const table = this.#tableOf(hash);
+    const row = table.rowAt(this.#findPlace(table, hash, key));
+    if (row !== NO_ROW) return this.#valueAt(row);
+    table.add(hash, this.#addRow(value));
+    return undefined;
+  }
+
   delete(key: string): void {
     const hash = this.#hashOf(key);
     const table = this.#tableOf(hash);

@@ -135,6 +135,7 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     const feature: MutableFeature = { terms, counter: copyCounter(counter), pool };
     requireDefined(state.licenses.get(license)).features.set(terms.code, feature);
   }
+  const registrationsByLicense = new Map<number, MutableRegistration[]>();
   for (const row of snapshot.registrations) {
     // Field by field: a spread of the row is slower, and there may be a million rows.
     const registration: MutableRegistration = {
@@ -153,10 +154,13 @@ export function decodeSnapshot(snapshot: Snapshot): State {
       takenFrom: row.takenFrom ?? row.contact,
       identity: row.identity ?? null,
     };
-    const { pool } = requireDefined(state.licenses.get(row.license));
-    pool.add(registration);
+    const registrations = registrationsByLicense.get(row.license);
+    if (registrations === undefined) registrationsByLicense.set(row.license, [registration]);
+    else registrations.push(registration);
     state.registrationsByPeer.add(registration);
   }
+  for (const [license, registrations] of registrationsByLicense)
+    requireDefined(state.licenses.get(license)).pool.addAll(registrations);
   for (const { license, feature, ...row } of snapshot.featureRegistrations) {
     const { identity = null, ...others } = row;
     const { pool } = requireDefined(

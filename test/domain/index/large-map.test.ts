@@ -24,6 +24,14 @@ describe("LargeMap", () => {
     expect([map.size, map.get("ada"), map.get("toString")]).toEqual([2, undefined, undefined]);
   });
 
+  test("adds a value only if there is none with the same key, and returns that one", () => {
+    const map = makeMap();
+    const first = { key: "ada", value: 1 };
+    const second = { key: "ada", value: 2 };
+    expect([map.addIfAbsent(first), map.addIfAbsent(second)]).toEqual([undefined, first]);
+    expect([map.size, map.get("ada")]).toEqual([1, first]);
+  });
+
   test("has the same values as a map after any changes", () => {
     const step = fc.record({
       first: fc.nat(3_000),

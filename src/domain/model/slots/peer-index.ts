@@ -22,11 +22,10 @@ export class PeerIndex {
   );
 
   add(registration: Registration): void {
-    const { peer } = registration.contact;
-    const existing = this.#byPeer.get(peer);
-    if (existing === undefined) return this.#byPeer.set(registration);
+    const existing = this.#byPeer.addIfAbsent(registration);
+    if (existing === undefined) return;
     if (existing instanceof PeerRegistrations) return existing.add(registration);
-    const list = new PeerRegistrations(peer);
+    const list = new PeerRegistrations(registration.contact.peer);
     list.add(existing);
     list.add(registration);
     this.#byPeer.set(list);

@@ -37,6 +37,25 @@ describe("MutableSlotPool", () => {
     expect([pool.size, ...pool.inSlotOrder()]).toEqual([1, makeHolder("ada", 1)]);
   });
 
+  test("has the same orders after adding many holders at once as after adding each", () => {
+    const holders = Array.from({ length: 500 }, (_, slot) =>
+      makeHolder(`user-${slot}`, slot, (slot * 7_919) % 301),
+    );
+    const atOnce = new MutableSlotPool<MutableSlotHolder>();
+    const oneByOne = new MutableSlotPool<MutableSlotHolder>();
+    atOnce.addAll(holders);
+    for (const holder of holders) oneByOne.add(holder);
+    for (const pool of [atOnce, oneByOne]) {
+      expect([pool.size, pool.get("user-77")]).toEqual([500, holders[77]]);
+      expect([...pool.inSlotOrder()]).toEqual(holders);
+    }
+    const now = instant(1_000);
+    expect(atOnce.expiryIndex.ended(now, 500)).toEqual(oneByOne.expiryIndex.ended(now, 500));
+    expect(() => atOnce.addAll([makeHolder("new", 500), makeHolder("user-0", 501)])).toThrow(
+      "twice",
+    );
+  });
+
   test("refuses to remove a holder that is not in the pool", () => {
     const pool = new MutableSlotPool<MutableSlotHolder>();
     pool.add(makeHolder("ada", 1));
