@@ -2,6 +2,7 @@ import type { Command, CommandGroup } from "./frame/command.ts";
 import { accessCommands } from "./commands/access/access.ts";
 import { airgapCommands } from "./commands/requests/airgap.ts";
 import { auditRepairCommands } from "./commands/audit/audit-repair.ts";
+import { historyJobCommand } from "./commands/usage/history-job.ts";
 import { backupJobCommand } from "./commands/backups/backup-job.ts";
 import { backupCommands } from "./commands/backups/backup.ts";
 import { checkCommand } from "./commands/health/check.ts";
@@ -118,6 +119,7 @@ export const commandGroups: readonly CommandGroup[] = [
       checkpointCommand,
       backupJobCommand,
       rulesJobCommand,
+      historyJobCommand,
     ],
   },
 ];

@@ -123,10 +123,17 @@ export type AuditMaintenanceFault =
   | { readonly code: "audit_month_sealed" }
   | { readonly code: "audit_maintenance_incomplete"; readonly reason: string };
 
+/** Too many jobs of its kind wait for a process of their own. */
+interface TooManyJobsFault {
+  readonly code: "too_many_jobs";
+  /** When it is worth trying again. */
+  readonly retryAfterSeconds: number;
+}
+
 /** Faults of work that a child process of the server does. */
 export type MaintenanceFault =
   | StorageFault
-  | TooManyRequestsFault
+  | TooManyJobsFault
   | { readonly code: "maintenance_failed"; readonly reason: string }
   /** The client disconnected, or the server stops. */
   | { readonly code: "request_cancelled" };

@@ -108,6 +108,12 @@ export const STORAGE_FAULTS: FaultRows<StorageCode> = {
     message: ({ reason }) => `the operation failed: ${reason}`,
     sample: { reason: "the disk is full" },
   },
+  too_many_jobs: {
+    status: 503,
+    message: ({ retryAfterSeconds: seconds }) =>
+      `the server is busy with other long jobs; try again in ${seconds === 1 ? "a second" : `${seconds} seconds`}`,
+    sample: { retryAfterSeconds: 12 },
+  },
   unknown_backup: {
     status: 400,
     message: () => "the backup folder has no backup of this name",

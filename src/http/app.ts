@@ -221,7 +221,7 @@ function replyWithFault(fault: AnyFault, { error, set, request }: FailedRequest)
   }
   if (fault.code === "standby" && fault.url !== undefined) set.headers[LEADER_HEADER] = fault.url;
   if (fault.code === "too_many_requests") set.headers["retry-after"] = "60";
-  if (fault.code === "audit_budget_exhausted") set.headers["retry-after"] = fault.retryAfterSeconds;
+  if ("retryAfterSeconds" in fault) set.headers["retry-after"] = fault.retryAfterSeconds;
   const body = refusalReplyFor(request, fault);
   set.status = body.status;
   const page = makeStandbyPage(request, fault);

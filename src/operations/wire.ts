@@ -15,7 +15,9 @@ import { SealedFile } from "../store/secrets/sealed-file.ts";
 import type { LogFolder, StoreOptions } from "../store/store-options.ts";
 import { Store } from "../store/store.ts";
 import { UsageReader } from "./usage/usage-reader.ts";
+import type { HistoryProcess } from "./usage/history-process.ts";
 import { Reports } from "./usage/reports.ts";
+import { openHistory, type SiteHistory } from "./usage/site-history.ts";
 import { UsageUpdates } from "./usage/usage-updates.ts";
 import { AccessControl } from "./access/access-control.ts";
 import { Airgap } from "./requests/airgap.ts";
@@ -79,6 +81,8 @@ export interface ApplianceOperations {
   readonly usageUpdates: UsageUpdates;
   readonly demandCounts: DemandCounts;
   readonly reports: Reports;
+  /** Null: no server runs, and this process computes what reads the whole audit log. */
+  readonly historyProcess: HistoryProcess | null;
   readonly metrics: MetricsReader;
   readonly grantEstimator: GrantEstimator;
   readonly auditLog: AuditLogReader;
@@ -139,6 +143,8 @@ export interface WireOptions {
   /** Opens the log of the pair; default: the database that the options of the pair name. */
   readonly openLog?: typeof openPairLog;
   readonly checkpoint: StoreOptions["checkpoint"];
+  /** Computes what reads the whole audit log; default: this process does. */
+  readonly createHistoryProcess?: (history: SiteHistory) => HistoryProcess;
   /** How texts of sharing rules are read; default: in this process. */
   readonly inspectRules?: RulesInspector;
   /** Where `checkpoint` records how the update of the usage files ended. */
@@ -245,6 +251,8 @@ export async function wire(
     finish: () => commands.recordRefusals(),
   });
   sharedFiles?.add({ access, keys: credentials, settings: settingChanges });
+  const history = openHistory(store);
+  const historyProcess = options.createHistoryProcess?.(history) ?? null;
   return {
     store,
     operations: {
@@ -254,7 +262,7 @@ export async function wire(
       consumption: new Consumption(commands),
       licensing: new Licensing(store, identity, credentials, createHostHeadReader(leadership, now)),
       vendorTrust,
-      usageStatements: new UsageStatements(store, identity),
+      usageStatements: new UsageStatements(store, identity, historyProcess),
       airgap: new Airgap(store, identity),
       credentials,
       identity,
@@ -267,7 +275,8 @@ export async function wire(
       usage: new UsageReader(store, usageUpdates),
       usageUpdates,
       demandCounts: commands.demandCounts,
-      reports: new Reports(store),
+      reports: new Reports(history),
+      historyProcess,
       metrics: new MetricsReader({
         store,
         timekeeping,

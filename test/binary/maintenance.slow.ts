@@ -267,7 +267,7 @@ test("a support bundle over HTTP is a file without the names of users", async ()
   expect(text).not.toContain("ada-lovelace");
 });
 
-test("maintenance jobs run one at a time: eight may wait, and further callers get 429 at once", async () => {
+test("maintenance jobs run one at a time: eight may wait, and further callers get 503 at once", async () => {
   const site = await serveSite();
   await registerUsers(site, 300);
   let maxChildren = 0;
@@ -284,7 +284,7 @@ test("maintenance jobs run one at a time: eight may wait, and further callers ge
     return response.status;
   });
   await waitUntil(() => refused.length === 4, "four are refused");
-  expect(refused.every(([, code]) => code === "too_many_requests")).toBe(true);
+  expect(refused.every(([, code]) => code === "too_many_jobs")).toBe(true);
   resume();
   const statuses = [
     await first.then(({ status }) => status),

@@ -256,6 +256,7 @@ async function callAdministration(site: Appliance, to: ReplyRecorder): Promise<v
   const period = { product: "cad", from: "2026-03-02T00:00:00Z", to: "2026-03-03T00:00:00Z" };
   await to.get(`${ADMIN}/usage`, { product: "cad", range: "day" });
   await to.get(`${ADMIN}/report`, { ...period, sessions: "true", time_zone: "Europe/Berlin" });
+  await to.get(`${ADMIN}/report/progress`);
   await to.get(`${ADMIN}/report/what-if`, { ...period, slots: "1..3" });
 
   site.clock.now = hoursLater(48);

@@ -39,6 +39,7 @@ const ROUTES: Readonly<Record<string, Readonly<Partial<Record<Method, Plane>>>>>
   "/api/admin/v1/usage": { GET: "admin" },
   "/api/admin/v1/usage/rebuild": { POST: "admin" },
   "/api/admin/v1/report": { GET: "admin" },
+  "/api/admin/v1/report/progress": { GET: "admin" },
   "/api/admin/v1/report/what-if": { GET: "admin" },
   "/api/admin/v1/licenses": { GET: "admin" },
   "/api/admin/v1/licenses/remove": { POST: "admin" },

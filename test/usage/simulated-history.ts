@@ -11,6 +11,7 @@ import {
   readCheckpoint,
 } from "../../src/operations/usage/checkpoint-with-usage.ts";
 import { readSiteRecord } from "../../src/operations/usage/read-site-record.ts";
+import { openHistory } from "../../src/operations/usage/site-history.ts";
 import { updateUsage } from "../../src/operations/usage/update-usage.ts";
 import { UsageReader } from "../../src/operations/usage/usage-reader.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
@@ -85,7 +86,7 @@ export class SimulatedHistory {
   }
 
   async readRecord(from: Instant | null): Promise<SiteRecord> {
-    return unwrap(await readSiteRecord(this.#site.store, from));
+    return unwrap(await readSiteRecord(openHistory(this.#site.store), from));
   }
 
   async readAnew(): Promise<UsageTable> {

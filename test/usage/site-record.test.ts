@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { readSiteRecord } from "../../src/operations/usage/read-site-record.ts";
+import { openHistory } from "../../src/operations/usage/site-history.ts";
 import { HOUR, instant, later, type Instant } from "../../src/domain/time.ts";
 import { clipToClockPeriods } from "../../src/usage/clock-periods.ts";
 import type { Session, SiteRecord } from "../../src/usage/site-record.ts";
@@ -26,7 +27,7 @@ import {
 } from "../support/scenario.ts";
 
 const readRecord = async ({ store }: OpenSite, from: Instant | null = null): Promise<SiteRecord> =>
-  unwrap(await readSiteRecord(store, from));
+  unwrap(await readSiteRecord(openHistory(store), from));
 
 const listSessions = ({ sessions }: SiteRecord) =>
   sessions

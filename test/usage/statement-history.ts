@@ -13,6 +13,7 @@ import {
   startOfDay,
 } from "../../src/domain/time.ts";
 import { readSiteRecord } from "../../src/operations/usage/read-site-record.ts";
+import { openHistory } from "../../src/operations/usage/site-history.ts";
 import {
   computeStatementFigures,
   type StatementFigures,
@@ -98,7 +99,7 @@ export class StatementHistory {
       from: startOfDay(scenario.MONDAY),
       to: later(startOfDay(this.#clock.now), 60 * DAY),
     };
-    const record = unwrap(await readSiteRecord(this.#site.store, null));
+    const record = unwrap(await readSiteRecord(openHistory(this.#site.store), null));
     const open = this.#site.store.peek(({ openEpisodes }) => [...openEpisodes.values()]);
     const figures = computeStatementFigures(record, open, VENDOR.vendor, range);
     return { actual: dumpFigures(figures, range.from), expected: this.#dump() };

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { treaty } from "@elysiajs/eden";
+import { MINUTE, SECOND } from "../../domain/time.ts";
 import { createApp, type App } from "../../http/app.ts";
 import {
   AUDIENCE_HEADER,
@@ -15,6 +16,7 @@ import { refuseCopy } from "../../operations/folder/appliance-claim.ts";
 import { openAppliance, socketPath } from "../serve/appliance.ts";
 import { readSiteSettings } from "../serve/site-settings.ts";
 import { Failure, ServerRefused } from "../frame/command.ts";
+import { printNote } from "../frame/terminal.ts";
 import type { ConfigFile } from "../frame/options.ts";
 
 /** The options that name a site. */
@@ -117,11 +119,12 @@ type SendRequest = (request: Request) => Promise<Response>;
 const ORIGIN = "http://appliance";
 
 function createClient(send: SendRequest): AdminClient {
-  const fetcher = (url: string, init?: RequestInit) => {
+  const sendOnce = (url: string, init?: RequestInit) => {
     const request = new Request(url, init);
     request.headers.set(AUDIENCE_HEADER, COMMAND_LINE_AUDIENCE);
     return send(request);
   };
+  const fetcher = (url: string, init?: RequestInit) => repeatWhileBusy(() => sendOnce(url, init));
   const { api } = treaty<App>(ORIGIN, { fetcher: fetcher as typeof fetch, parseDate: false });
   return {
     admin: api.admin.v1,
@@ -132,6 +135,27 @@ function createClient(send: SendRequest): AdminClient {
       return readToEnd(response.body ?? new ReadableStream());
     },
   };
+}
+
+/** So long a command waits for the long jobs of others. */
+const MAX_WAIT = 10 * MINUTE;
+
+/** A server that has too many long jobs says when to try again. */
+async function repeatWhileBusy(send: () => Promise<Response>): Promise<Response> {
+  const end = performance.now() + MAX_WAIT;
+  for (let wasTold = false; ; wasTold = true) {
+    const response = await send();
+    const delay = Number(response.headers.get("retry-after") ?? 0) * SECOND;
+    const isBusy = response.status === 503 && delay > 0 && (await isTooManyJobs(response));
+    if (!isBusy || performance.now() + delay > end) return response;
+    if (!wasTold) printNote("the server is busy with other long jobs; waiting for it");
+    await Bun.sleep(delay);
+  }
+}
+
+async function isTooManyJobs(response: Response): Promise<boolean> {
+  const { code } = (await response.clone().json()) as Pick<CommandLineRefusal, "code">;
+  return code === "too_many_jobs";
 }
 
 interface TreatyReply<T> {

@@ -77,19 +77,34 @@ export function printNote(message: string): void {
   write("stderr", `berth: note: ${escapeToOneLine(message)}\n`);
 }
 
-/** Shows on a terminal that long work continues; nothing for the first second. */
-export async function withProgress<T>(what: string, work: () => Promise<T>): Promise<T> {
+/** Tells the process that started this one how much of the work is done, from 0 to 1. */
+export const printShare = (share: number): void => write("stderr", `${share.toFixed(3)}\n`);
+
+/**
+ * Shows on a terminal that long work continues; nothing for the first second. `describe` says more
+ * about it, once a second.
+ */
+export async function withProgress<T>(
+  what: string,
+  work: () => Promise<T>,
+  describe: () => Promise<string> = async () => "",
+): Promise<T> {
   if (!isTerminal("stderr")) return work();
+  const line = new StatusLine();
   let seconds = 0;
-  const timer = setInterval(() => {
+  let isOver = false;
+  const show = async (): Promise<void> => {
     seconds += 1;
-    write("stderr", `\rberth: ${what}: ${seconds} s`);
-  }, 1_000);
+    const more = await describe();
+    if (!isOver) line.show(`${what}: ${seconds} s${more}`);
+  };
+  const timer = setInterval(() => void show(), 1_000);
   try {
     return await work();
   } finally {
+    isOver = true;
     clearInterval(timer);
-    if (seconds > 0) write("stderr", `\r${" ".repeat(what.length + 20)}\r`);
+    line.clear();
   }
 }
 

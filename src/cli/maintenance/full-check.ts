@@ -10,7 +10,7 @@ const FIRST_AFTER = 5 * MINUTE;
 const INTERVAL = DAY;
 
 /** These say nothing about the installation: the result of the check before stays. */
-const NOT_RUN = new Set(["request_cancelled", "too_many_requests"]);
+const NOT_RUN = new Set(["request_cancelled", "too_many_jobs"]);
 
 interface FullCheckOptions {
   /** Runs all checks of `berth doctor`, in a process of its own. */

@@ -127,7 +127,7 @@ export function createMaintenanceJobs({
         return ok({ intact, ...facts } as VerifyReply);
       }),
     backup: (signal) =>
-      queue.runJob(signal, async (cancel) => {
+      queue.runJob<Download>(signal, async (cancel) => {
         // Checked first: the copy must not use the disk space that the server needs.
         if (!downloads.hasSpaceForBackup()) return err({ code: "storage_full" });
         const download = await createDownload(

@@ -42,6 +42,7 @@ import type { RulesJobInput } from "../commands/rules/rules-job.ts";
 import { option } from "../frame/flags.ts";
 import { envName } from "../frame/options.ts";
 import { runChildCommand } from "../maintenance/child-command.ts";
+import { createHistoryProcess } from "../maintenance/history-process.ts";
 import { toMaintenanceFault } from "../maintenance/maintenance-fault.ts";
 import { withoutBerthVariables } from "../maintenance/maintenance.ts";
 
@@ -136,7 +137,10 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
           }));
     },
     // Nobody else waits for a command.
-    ...(holder === "server" && { inspectRules: createRulesInspector(process.env) }),
+    ...(holder === "server" && {
+      inspectRules: createRulesInspector(process.env),
+      createHistoryProcess: (history) => createHistoryProcess(folder, process.env, history),
+    }),
     usageUpdates,
     onFatal: exitAfterFatalError,
   });

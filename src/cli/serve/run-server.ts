@@ -188,6 +188,7 @@ export async function runServer(options: ServerOptions): Promise<number> {
     runningServer.backups.stop();
     // Before the listeners: they wait for requests that are under way.
     appliance.queue.stop();
+    appliance.historyProcess?.stop();
     // The other host of a pair answers from here on.
     await appliance.leadership?.stop();
     await Promise.all([notifier.stop(), ...listeners.map((listener) => listener.stop())]);

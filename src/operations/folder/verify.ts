@@ -19,6 +19,7 @@ import type { SignatureCheck } from "../../store/state/signature-check.ts";
 import { STATE_FORMAT, type Snapshot } from "../../store/state/snapshot.ts";
 import { decodeSnapshot, encodeSnapshot, headOf } from "../../store/state/state-rows.ts";
 import { StateFile } from "../../store/state/state-file.ts";
+import { readLiveFolder } from "./live-folder.ts";
 
 /** The result of a verification that found no damage, except as `auditDamage` says. */
 export interface VerifyReport {
@@ -120,24 +121,16 @@ export async function verify(
   };
 }
 
-const MAX_ATTEMPTS = 5;
-
-/** A running server may delete a file during the check; real damage is found on every attempt. */
-export async function verifyLiveFolder(
+/** The same beside a running server. */
+export const verifyLiveFolder = (
   disk: Disk,
   folder: string,
   options: VerifyOptions,
-): Promise<VerifyReport> {
-  for (let attempt = 1; ; attempt += 1) {
-    const isLast = attempt === MAX_ATTEMPTS;
+): Promise<VerifyReport> =>
+  readLiveFolder((isLast) => {
     const allowAuditDamage = options.allowAuditDamage === true && isLast;
-    try {
-      return await verify(disk, folder, { ...options, allowAuditDamage });
-    } catch (error) {
-      if (!(error instanceof FolderRefused) || isLast) throw error;
-    }
-  }
-}
+    return verify(disk, folder, { ...options, allowAuditDamage });
+  });
 
 const countRegistrations = (
   licenses: Iterable<{ readonly pool: { readonly size: number } }>,

@@ -7,11 +7,7 @@ import {
   type UsageStatement,
 } from "../../license/documents/usage-statement.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import type {
-  BegunEpisode,
-  DayRange,
-  StatementFigures,
-} from "../../usage/statement/statement-figures.ts";
+import type { DayRange, StatementFigures } from "../../usage/statement/statement-figures.ts";
 import type { Identity } from "../appliance/identity.ts";
 
 /** What a statement says besides the figures. */
@@ -26,7 +22,6 @@ export interface StatementBasis {
   readonly restores: readonly Restore[];
   /** By license. */
   readonly serials: ReadonlyMap<number, number>;
-  readonly openEpisodes: readonly BegunEpisode[];
 }
 
 /** The content of a statement. It names no user, host or address, and no other vendor's license. */

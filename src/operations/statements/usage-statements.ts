@@ -1,4 +1,3 @@
-import { listUnrecorded } from "../../domain/model/demand/episode.ts";
 import type { AcknowledgementOutcome } from "../../domain/statements/acknowledge-statement.ts";
 import { findLastStatement } from "../../domain/statements/make-statement.ts";
 import {
@@ -7,12 +6,11 @@ import {
   type StatementStatus,
 } from "../../domain/statements/statement-status.ts";
 import type { Fault } from "../../domain/model/fault.ts";
-import { limits } from "../../domain/model/limits.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { State } from "../../domain/model/state.ts";
 import type { StoredStatement } from "../../domain/model/statements/statement-chain.ts";
-import { DAY, earliest, later, type Instant, countDays, startOfDay } from "../../domain/time.ts";
-import type { AuditLogDamagedFault, LicenseFileFault } from "../../faults/fault-types.ts";
+import { countDays, type Instant } from "../../domain/time.ts";
+import type { LicenseFileFault } from "../../faults/fault-types.ts";
 import { verifyAcknowledgement } from "../../license/documents/acknowledgement.ts";
 import type { Vendor } from "../../license/documents/trust.ts";
 import { TaskQueue } from "../../platform/schedule/task-queue.ts";
@@ -20,16 +18,22 @@ import { sha256 } from "../../platform/crypto/hash.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { ChainHead } from "../../store/journal/journal.ts";
 import type { Store } from "../../store/store.ts";
-import { computeStatementFigures, type DayRange } from "../../usage/statement/statement-figures.ts";
-import type { SiteRecord } from "../../usage/site-record.ts";
+import type { DayRange } from "../../usage/statement/statement-figures.ts";
 import { flattenResult, passOutcome } from "../command-runner.ts";
 import type { Identity } from "../appliance/identity.ts";
 import { buildUsageStatement, type StatementBasis } from "./build-usage-statement.ts";
-import { readSiteRecord } from "../usage/read-site-record.ts";
+import type { HistoryFault, HistoryProcess } from "../usage/history-process.ts";
+import { openHistory } from "../usage/site-history.ts";
+import {
+  computeStatementUsage,
+  USUAL_DAYS,
+  type StatementRequest,
+  type StatementUsage,
+} from "./statement-usage.ts";
 import { signUsageStatement } from "../../license/documents/usage-statement.ts";
 
 type StatementResult<T> = Promise<
-  Result<T, Fault | StorageFault | LicenseFileFault | AuditLogDamagedFault>
+  Result<T, Fault | StorageFault | LicenseFileFault | HistoryFault>
 >;
 
 /** A statement and its vendor. */
@@ -53,11 +57,14 @@ export interface AcknowledgedStatementView extends AcknowledgementOutcome {
 export class UsageStatements {
   readonly #store: Store;
   readonly #identity: Identity;
+  readonly #process: HistoryProcess | null;
   readonly #queue = new TaskQueue();
 
-  constructor(store: Store, identity: Identity) {
+  /** `process`: null to compute in this one. */
+  constructor(store: Store, identity: Identity, process: HistoryProcess | null = null) {
     this.#store = store;
     this.#identity = identity;
+    this.#process = process;
   }
 
   list(): Promise<Result<StatementStatus[], StorageFault>> {
@@ -143,10 +150,6 @@ export class UsageStatements {
     const { last, end, ...basis } = read.value;
     if (last !== null && last.to >= end)
       return ok({ vendor, statement: last, isNew: false, unreportedDays: 0 });
-    const record = await readSiteRecord(this.#store, last?.to ?? null);
-    if (!record.ok) return record;
-    const from = findFirstDay(record.value, vendor, last?.to ?? null, end);
-    if (from === null || from >= end) return err({ code: "statement_not_due", since: from });
     const { auditSeq, auditSum } = head.value;
     const position = {
       n: (last?.n ?? 0) + 1,
@@ -155,10 +158,10 @@ export class UsageStatements {
       auditTo: auditSeq,
       auditSum,
     };
-    const to = earliest(later(from, limits.statementDays * DAY), end);
-    const signed = await this.#sign(record.value, { ...basis, ...position, vendor }, { from, to });
-    if (signed === null) return err({ code: "statement_too_large", day: from });
-    const { document, range } = signed;
+    const wanted = { vendor, next: last?.to ?? null, end, maxDays: USUAL_DAYS };
+    const signed = await this.#sign({ ...basis, ...position, vendor }, wanted);
+    if (!signed.ok) return signed;
+    const { document, range } = signed.value;
     const statement = { ...position, ...range, digest: sha256(document), document };
     const stored = await this.#store.transact(
       { type: "MakeStatement", vendor, statement, peer },
@@ -182,20 +185,30 @@ export class UsageStatements {
     }
   }
 
-  /** Covers fewer days if they do not fit into a document; null: not even one does. */
+  /** Covers fewer days if they do not fit into a document. */
   async #sign(
-    record: SiteRecord,
     basis: StatementBasis,
-    { from, to }: DayRange,
-  ): Promise<{ readonly document: string; readonly range: DayRange } | null> {
-    for (let days = countDays(from, to); days >= 1; days = Math.floor(days / 2)) {
-      const range = { from, to: later(from, days * DAY) };
-      const figures = computeStatementFigures(record, basis.openEpisodes, basis.vendor, range);
-      const content = buildUsageStatement(this.#identity, basis, range, figures);
-      const document = await signUsageStatement(content, this.#identity.key);
-      if (document !== null) return { document, range };
-    }
-    return null;
+    wanted: StatementRequest,
+  ): StatementResult<{ readonly document: string; readonly range: DayRange }> {
+    const usage = await this.#computeUsage(wanted);
+    if (!usage.ok) return usage;
+    const { from, covered } = usage.value;
+    if (covered === null) return err({ code: "statement_not_due", since: from });
+    const { range, figures } = covered;
+    const content = buildUsageStatement(this.#identity, basis, range, figures);
+    const document = await signUsageStatement(content, this.#identity.key);
+    if (document !== null) return ok({ document, range });
+    const maxDays = Math.floor(countDays(range.from, range.to) / 2);
+    if (maxDays === 0) return err({ code: "statement_too_large", day: range.from });
+    return this.#sign(basis, { ...wanted, maxDays });
+  }
+
+  async #computeUsage(wanted: StatementRequest): StatementResult<StatementUsage> {
+    if (this.#process === null) return computeStatementUsage(openHistory(this.#store), wanted);
+    const options = { isCompressed: false, signal: null };
+    const reply = await this.#process.reply({ type: "statement", wanted }, options);
+    if (!reply.ok) return reply;
+    return ok(JSON.parse(new TextDecoder().decode(reply.value)) as StatementUsage);
   }
 }
 
@@ -210,19 +223,5 @@ function describeBasis(state: State, vendor: string, now: Instant) {
     now,
     serials,
     restores: [...state.restores],
-    openEpisodes: listUnrecorded(state),
   };
-}
-
-/** Null: the vendor had no license since then. */
-function findFirstDay(
-  { terms }: SiteRecord,
-  vendor: string,
-  next: Instant | null,
-  end: Instant,
-): Instant | null {
-  const periods = terms.filter((period) => period.vendor === vendor);
-  const [first] = periods.map(({ from }) => from).toSorted((a, b) => a - b);
-  if (first === undefined || (next !== null && first >= end)) return null;
-  return next ?? startOfDay(first);
 }

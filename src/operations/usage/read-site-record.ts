@@ -11,11 +11,11 @@ import {
 import { decodeForward, type OnDamage } from "../../store/audit/read-forward.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { JournalLine } from "../../store/journal/journal.ts";
-import type { Store } from "../../store/store.ts";
 import { SiteRecordCollector } from "../../usage/collect-site-record.ts";
 import { cutSiteRecord } from "../../usage/cut-site-record.ts";
 import { captureFinalState } from "../../usage/final-state.ts";
 import type { SiteRecord } from "../../usage/site-record.ts";
+import type { SiteHistory } from "./site-history.ts";
 
 /**
  * Reads the record of a site from its audit log, from the first line at `from` to now; null: from
@@ -23,19 +23,21 @@ import type { SiteRecord } from "../../usage/site-record.ts";
  * record says which, or they refuse the whole record.
  */
 export async function readSiteRecord(
-  store: Store,
+  history: SiteHistory,
   from: Instant | null,
   onDamage: OnDamage = "throw",
 ): Promise<Result<SiteRecord, StorageFault | AuditLogDamagedFault>> {
   try {
     const options = { from, onDamage };
-    return (await tryReadSiteRecord(store, options, false)) ?? (await readAll(store, options));
+    return (await tryReadSiteRecord(history, options, false)) ?? (await readAll(history, options));
   } catch (error) {
     if (!(error instanceof AuditLineDamaged)) throw error;
-    store.auditHealth.noteUnreadableLine(error.auditSeq);
+    history.noteUnreadableLine(error.auditSeq);
     return err({ code: "audit_log_damaged", line: error.auditSeq });
   }
 }
+
+const PROGRESS_LINES = 10_000;
 
 type RecordResult = Result<SiteRecord, StorageFault>;
 
@@ -44,20 +46,20 @@ interface ReadOptions {
   readonly onDamage: OnDamage;
 }
 
-async function readAll(store: Store, options: ReadOptions): Promise<RecordResult> {
-  const result = await tryReadSiteRecord(store, options, true);
+async function readAll(history: SiteHistory, options: ReadOptions): Promise<RecordResult> {
+  const result = await tryReadSiteRecord(history, options, true);
   if (result === null) throw new Error("the whole audit log was read, and more is wanted");
   return result;
 }
 
 /** Null: older lines are needed. */
 async function tryReadSiteRecord(
-  store: Store,
+  history: SiteHistory,
   { from, onDamage }: ReadOptions,
   readsAll: boolean,
 ): Promise<RecordResult | null> {
-  const end = await store.read((state, { at: now }) => ({
-    source: store.auditLogSource(),
+  const end = await history.read((state, { at: now }) => ({
+    source: history.auditLogSource(),
     final: captureFinalState(state, now),
   }));
   if (!end.ok) return end;
@@ -67,7 +69,12 @@ async function tryReadSiteRecord(
   /** Where the wanted part of the record begins; null: not reached. */
   let start: { readonly at: Instant; readonly clockPeriod: number } | null = null;
   const lines = decodeForward(source, { since: readsAll ? null : from }, onDamage);
+  let firstSeq: number | null = null;
   await addLinesBetweenRequests(lines, (line) => {
+    const { audit_seq: auditSeq = 0 } = line;
+    firstSeq ??= auditSeq;
+    if (auditSeq % PROGRESS_LINES === 0)
+      history.noteProgress((auditSeq - firstSeq) / (source.lastSeq - firstSeq + 1));
     // Nothing happened between `from` and a later first line, if the line before it is kept.
     const isKnownFrom = isFirst && from !== null && from < line.at && hasLineBefore(source, line);
     if (isKnownFrom) collector = new SiteRecordCollector(from);
@@ -80,18 +87,18 @@ async function tryReadSiteRecord(
   const needsOlder = collector.needsOlderLines || collector.needsOlderRules;
   if (needsOlder && !readsAll && from !== null) return null;
   const record = collector.finish(final);
-  noteDamage(store, source, record);
+  noteDamage(history, source, record);
   if (from === null || from <= record.from) return ok(record);
   const clockPeriod = record.clockPeriods.length - 1;
   return ok(cutSiteRecord(record, start ?? { at: earliest(from, final.now), clockPeriod }));
 }
 
 /** Lines that were declared missing are known. */
-function noteDamage(store: Store, { gaps }: AuditLogSource, { missing }: SiteRecord): void {
+function noteDamage(history: SiteHistory, { gaps }: AuditLogSource, { missing }: SiteRecord): void {
   for (const { firstLine, lastLine } of missing) {
     let line = firstLine;
     for (let gap = findGap(gaps, line); gap !== null; gap = findGap(gaps, line)) line = gap.to + 1;
-    if (line <= lastLine) return store.auditHealth.noteUnreadableLine(line);
+    if (line <= lastLine) return history.noteUnreadableLine(line);
   }
 }
 

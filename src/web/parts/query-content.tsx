@@ -7,10 +7,12 @@ import { Notice } from "./notice.tsx";
 interface Props<T> {
   readonly query: Query<T>;
   readonly children: (data: T, refresh: () => Promise<void>) => ComponentChildren;
+  /** Shown until there is data. */
+  readonly loading?: ComponentChildren;
 }
 
 /** Shows the data of a query; before there is any, that it is loading or why it cannot. */
-export function QueryContent<T>({ query, children }: Props<T>) {
+export function QueryContent<T>({ query, children, loading = <Loading /> }: Props<T>) {
   const { value: data } = query.data;
   const { value: error } = query.error;
   return (
@@ -22,7 +24,9 @@ export function QueryContent<T>({ query, children }: Props<T>) {
         </>
       )}
       {data !== null && children(data, query.refresh)}
-      {data === null && error === "" && <p class="muted loading">{frame.loading}</p>}
+      {data === null && error === "" && loading}
     </>
   );
 }
+
+export const Loading = () => <p class="muted loading">{frame.loading}</p>;

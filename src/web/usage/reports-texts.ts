@@ -5,6 +5,10 @@ export const reports = {
   all: "All products",
   poolName: (product: string, feature: string | null) =>
     feature === null ? product : `${product}, feature ${feature}`,
+  computing: "The server reads the audit log.",
+  percentRead: (percent: number) => `${percent} %`,
+  othersWait: (count: number) =>
+    count === 1 ? "one more waits for it" : `${count} more wait for it`,
   period: "Period",
   ranges: {
     day: "Day",

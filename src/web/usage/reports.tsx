@@ -10,6 +10,7 @@ import { currentRoute, linkTo } from "../router.ts";
 import { canChange } from "../session.ts";
 import { serverStatus } from "../status-stream.ts";
 import { boundsOf, readAddress, reportLink, type ReportAddress } from "./address.ts";
+import { Computing } from "./computing.tsx";
 import { Denied } from "./denied.tsx";
 import { HeatMap } from "./heat-map.tsx";
 import { Idle } from "./idle.tsx";
@@ -41,7 +42,7 @@ export function Reports() {
     <>
       <Head address={address} />
       <div class="stack reports">
-        <QueryContent query={query}>
+        <QueryContent query={query} loading={<Computing />}>
           {(report, refresh) => (
             <ReportBody address={address} report={report} idleDays={idleDays} refresh={refresh} />
           )}

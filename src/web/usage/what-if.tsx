@@ -9,6 +9,7 @@ import { Select } from "../parts/select.tsx";
 import { useQuery } from "../use-query.ts";
 import { boundsOf, type Period } from "./address.ts";
 import type { PoolReply } from "./pool-rows.ts";
+import { Computing } from "./computing.tsx";
 import { whatIf as texts } from "./what-if-texts.ts";
 import { chooseSlots, isSlotRange, shareText, type SlotRange } from "./what-if-figures.ts";
 
@@ -45,7 +46,9 @@ export function WhatIf({ pool, period }: Props) {
   return (
     <section class="card">
       <h3>{texts.title}</h3>
-      <QueryContent query={query}>{(reply) => <Answer reply={reply} />}</QueryContent>
+      <QueryContent query={query} loading={<Computing />}>
+        {(reply) => <Answer reply={reply} />}
+      </QueryContent>
       <div class="days-form">
         <RangeForm range={range.value} onChange={(next) => (range.value = next)} />
         <Select

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { unwrapReply } from "../../../src/cli/client/admin-client.ts";
+import { unwrapReply, withAdminClient } from "../../../src/cli/client/admin-client.ts";
 import { runJsonOrThrow, runOrThrow } from "../../support/run-berth.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
@@ -42,4 +42,26 @@ test("a command that changes a stopped folder leaves a checkpoint of its change"
   const after = await verify();
   expect(after.seq).toBeGreaterThan(before.seq);
   expect(after.checkpoint_seq).toBe(after.seq);
+});
+
+test("a command waits for a server that has too many long jobs, as long as it says", async () => {
+  const folder = tempFolder();
+  let calls = 0;
+  const server = Bun.serve({
+    unix: join(folder, "berth.sock"),
+    fetch({ url }) {
+      if (!url.endsWith("/report")) return Response.json({ status: "ok" });
+      calls += 1;
+      if (calls === 3)
+        return Response.json({ status: 400, code: "unknown_product", message: "no" });
+      const fault = { status: 503, code: "too_many_jobs", message: "busy" };
+      return Response.json(fault, { status: 503, headers: { "retry-after": "0.01" } });
+    },
+  });
+  const get = () =>
+    withAdminClient({ data: folder, identity: null }, { environment: {} }, ({ admin }) =>
+      unwrapReply(admin.report.get({ query: {} })),
+    );
+  expect(await get().finally(() => server.stop(true))).toMatchObject({ code: "unknown_product" });
+  expect(calls).toBe(3);
 });

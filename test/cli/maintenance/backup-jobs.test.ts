@@ -4,7 +4,7 @@ import { createBackupJobs } from "../../../src/cli/maintenance/backup-jobs.ts";
 import { JobQueue } from "../../../src/operations/job-queue.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
-const BUSY = { ok: false, fault: { code: "too_many_requests", busy: "requests" } };
+const BUSY = { ok: false, fault: { code: "too_many_jobs", retryAfterSeconds: 20 } };
 
 test("a backup waits its turn however many jobs of the API wait, and a list does not", async () => {
   const queue = new JobQueue();

@@ -74,7 +74,7 @@ describe("checks of rules", () => {
       return inspectBetweenRequests(text, site, signal);
     });
     const checks = Array.from({ length: 10 }, () => rules.check(RULES, "open", null));
-    const refused = { code: "too_many_requests", busy: "requests" } as const;
+    const refused = { code: "too_many_jobs", retryAfterSeconds: 20 } as const;
     expect(await checks[9]).toEqual({ ok: false, fault: refused });
     expect((await applyAny(rules, `${RULES}# another\n`)).ok).toBe(true);
     end();

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readSiteRecord } from "../../../src/operations/usage/read-site-record.ts";
+import { openHistory } from "../../../src/operations/usage/site-history.ts";
 import { writeMonths } from "../../support/audit-months.ts";
 import {
   openLicensedSite,
@@ -90,10 +91,10 @@ describe("a report over a damaged audit log", () => {
       const period = from === null ? "from the beginning" : "from within the month";
       test(`has all other lines and names those that are missing, ${period}: ${name}`, async () => {
         const { store, months } = await openLongSite();
-        const intact = unwrap(await readSiteRecord(store, from));
+        const intact = unwrap(await readSiteRecord(openHistory(store), from));
         expect(intact.missing).toEqual([]);
         const lost = damage(months);
-        const record = unwrap(await readSiteRecord(store, from, "skip"));
+        const record = unwrap(await readSiteRecord(openHistory(store), from, "skip"));
         const missing = record.missing.flatMap(({ firstLine, lastLine }) =>
           Array.from({ length: lastLine - firstLine + 1 }, (_, index) => firstLine + index),
         );
@@ -114,7 +115,9 @@ describe("a report over a damaged audit log", () => {
   test("says nothing of lines that are missing before its period", async () => {
     const { store, months } = await openLongSite();
     damageLines(months["03"]?.path ?? "", [1], IN_NUMBER);
-    const record = unwrap(await readSiteRecord(store, utc("2026-05-01T00:00:00Z"), "skip"));
+    const record = unwrap(
+      await readSiteRecord(openHistory(store), utc("2026-05-01T00:00:00Z"), "skip"),
+    );
     expect(record.missing).toEqual([]);
   });
 });
@@ -122,7 +125,7 @@ describe("a report over a damaged audit log", () => {
 test("what must be complete is refused over a damaged audit log, with the line", async () => {
   const { store, months } = await openLongSite();
   const [line] = DAMAGES["a line without a number"]?.(months) ?? [];
-  expect(await readSiteRecord(store, null)).toEqual({
+  expect(await readSiteRecord(openHistory(store), null)).toEqual({
     ok: false,
     fault: { code: "audit_log_damaged", line: line ?? 0 },
   });

@@ -1,4 +1,5 @@
 import type { VendorStatementsReply } from "../../../http/routes/statements/statements.ts";
+import { withReportProgress } from "../../client/report-progress.ts";
 import { setFields, unwrapReply, withAdminClient } from "../../client/admin-client.ts";
 import { readDocument } from "../../files/input-document.ts";
 import { checkOutputPath, outputDocument } from "../../files/output-document.ts";
@@ -57,7 +58,8 @@ const statement = defineCommand({
     // Before the statement is made: the next one must not replace the file of the last one.
     if (options.out !== null) refuseToReplace(options.out);
     const { vendor, number } = options;
-    const reply = await withAdminClient(options, context, async ({ admin }) => {
+    const reply = await withAdminClient(options, context, async (client) => {
+      const { admin } = client;
       if (vendor === null) await requireOnlyVendor(unwrapReply(admin.statements.get()));
       if (number !== null) {
         const stored = await unwrapReply(
@@ -65,7 +67,9 @@ const statement = defineCommand({
         );
         return { ...stored, is_new: false, unreported_days: null };
       }
-      return unwrapReply(admin.statements.post(setFields({ vendor })));
+      return withReportProgress("making the statement", client, () =>
+        unwrapReply(admin.statements.post(setFields({ vendor }))),
+      );
     });
     return {
       json: reply,

@@ -1,12 +1,13 @@
 import type { WhatIfReply } from "../../../http/routes/usage/what-if.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { setFields, unwrapReply, withAdminClient } from "../../client/admin-client.ts";
+import { withReportProgress } from "../../client/report-progress.ts";
 import { err, ok, type Result } from "../../../domain/result.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option, siteOptions } from "../../frame/flags.ts";
 import { wholeNumber } from "../../frame/option-parsers.ts";
 import { text, type InvalidValue } from "../../frame/options.ts";
-import { formatTable, withProgress } from "../../frame/terminal.ts";
+import { formatTable } from "../../frame/terminal.ts";
 import { createZoneFormatter, formatSeconds, poolName } from "../../report/figures.ts";
 import { periodOptions, readPeriod } from "../../report/report-period.ts";
 
@@ -57,10 +58,10 @@ export const whatIfCommand = defineCommand({
   async run(options, context) {
     const { product, feature, slots, target } = options;
     const period = readPeriod(options, wallClock());
-    const reply = await withProgress("deciding the recorded demand again", () =>
-      withAdminClient(options, context, ({ admin }) =>
+    const reply = await withAdminClient(options, context, (client) =>
+      withReportProgress("deciding the recorded demand again", client, () =>
         unwrapReply(
-          admin.report["what-if"].get({
+          client.admin.report["what-if"].get({
             query: setFields({ product, feature, slots, ...period, target: String(target) }),
           }),
         ),

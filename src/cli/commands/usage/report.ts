@@ -6,12 +6,13 @@ import {
 } from "../../../http/routes/usage/report-csv.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { setFields, unwrapReply, withAdminClient } from "../../client/admin-client.ts";
+import { withReportProgress } from "../../client/report-progress.ts";
 import { refuseToReplace, writeOutputText } from "../../files/output-file.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option, siteOptions } from "../../frame/flags.ts";
 import { oneOf, wholeNumber } from "../../frame/option-parsers.ts";
 import { flag, Misuse, path, text } from "../../frame/options.ts";
-import { withProgress, type Text } from "../../frame/terminal.ts";
+import type { Text } from "../../frame/terminal.ts";
 import { describeMissing } from "../../report/figures.ts";
 import { formatReportHtml } from "../../report/report-html.ts";
 import { periodOptions, readPeriod } from "../../report/report-period.ts";
@@ -70,10 +71,10 @@ const reportCommand = defineCommand({
     const format = chooseFormat(options);
     if (out !== null) refuseToReplace(out);
     const period = readPeriod(options, wallClock());
-    const report = await withProgress("reading the audit log", () =>
-      withAdminClient(options, context, ({ admin }) =>
+    const report = await withAdminClient(options, context, (client) =>
+      withReportProgress("making the report", client, () =>
         unwrapReply(
-          admin.report.get({
+          client.admin.report.get({
             query: setFields({
               product,
               feature,

@@ -24,8 +24,7 @@ export type BackupsReply = Static<typeof BackupsReply>;
 
 const EmptyBody = Type.Object({});
 const BackupBody = Type.Object({ backup: fields.backup }, { title: "BackupBody" });
-const BUSY = { code: "too_many_requests", busy: "requests" } as const;
-const COMMON_REFUSALS = ["server_not_running", "maintenance_failed", BUSY] as const;
+const COMMON_REFUSALS = ["server_not_running", "maintenance_failed", "too_many_jobs"] as const;
 const NAME_REFUSALS = ["missing_parameters", "unknown_backup"] as const;
 
 /** Backups that the server makes by its schedule, or on request, in a folder of its own. */

@@ -14,8 +14,7 @@ import type { RouteDeps } from "../deps.ts";
 
 const EmptyBody = Type.Object({});
 const TAR = "application/x-tar";
-const BUSY = { code: "too_many_requests", busy: "requests" } as const;
-const COMMON_REFUSALS = ["server_not_running", "maintenance_failed", BUSY] as const;
+const COMMON_REFUSALS = ["server_not_running", "maintenance_failed", "too_many_jobs"] as const;
 
 /** Jobs that read the whole data folder. A child process of the server runs them. */
 export const maintenance = ({ runningServer, keepOpen }: RouteDeps) => {

@@ -37,8 +37,6 @@ const ExplainQuery = Type.Object({
   feature: field("A floating feature. Absent: the slots of the product itself.", { bytes: 256 }),
 });
 
-const BUSY = { code: "too_many_requests", busy: "requests" } as const;
-
 const REPLACE_REFUSALS = [
   "precondition_required",
   { code: "invalid_parameter", field: "If-Match", expected: "a digest in double quotes, or *" },
@@ -146,7 +144,7 @@ export const rules = ({ sharingRules, serverAccess, peerOf, keepOpen }: RouteDep
             "affected by the rules.",
           requiredFields: ["text"],
           reply: RulesCheckReply,
-          refusals: ["missing_parameters", "maintenance_failed", BUSY],
+          refusals: ["missing_parameters", "maintenance_failed", "too_many_jobs"],
         }),
       },
     )

@@ -94,7 +94,7 @@ const Body = Type.Object({ vendor: fields.licensor }, { title: "StatementBody" }
 const Query = Type.Object({ vendor: fields.licensor, number: fields.statement_number });
 
 /** Usage statements for vendors, and what vendors acknowledge. */
-export const statements = ({ usageStatements, peerOf }: RouteDeps) =>
+export const statements = ({ usageStatements, peerOf, keepOpen }: RouteDeps) =>
   new Elysia({ name: "statements", prefix: "/api/admin/v1/statements" })
     .get(
       "",
@@ -110,12 +110,17 @@ export const statements = ({ usageStatements, peerOf }: RouteDeps) =>
       "",
       async ({ body, request }) => {
         const vendor = readIdentifier("vendor", body.vendor);
-        const next = unwrap(await usageStatements.make(vendor, peerOf(request)));
-        return {
-          ...documentReply(next),
-          is_new: next.isNew,
-          unreported_days: next.unreportedDays,
-        };
+        const release = keepOpen(request);
+        try {
+          const next = unwrap(await usageStatements.make(vendor, peerOf(request)));
+          return {
+            ...documentReply(next),
+            is_new: next.isNew,
+            unreported_days: next.unreportedDays,
+          };
+        } finally {
+          release();
+        }
       },
       {
         ...jsonBody(Body, { emptyAllowed: true }),
@@ -134,6 +139,8 @@ export const statements = ({ usageStatements, peerOf }: RouteDeps) =>
             "statement_outdated",
             "statement_too_large",
             "audit_log_damaged",
+            "maintenance_failed",
+            "too_many_jobs",
             "moved_away",
           ],
         }),

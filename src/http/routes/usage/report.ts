@@ -1,8 +1,12 @@
-import { Type } from "@sinclair/typebox";
+import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { DAY, later, type Instant } from "../../../domain/time.ts";
 import { isTimeZone } from "../../../usage/report/local-hours.ts";
 import { MAX_PERIOD_DAYS } from "../../../usage/report/report.ts";
+import { TOO_MUCH_WORK } from "../../../operations/usage/reports.ts";
+import type { HistoryRequest } from "../../../operations/usage/history-process.ts";
+import { acceptsGzip } from "../../page/served-file.ts";
+import { JSON_TYPE } from "../../request/body.ts";
 import { describeRoute } from "../../openapi/describe-route.ts";
 import { refuse, unwrap } from "../../faults.ts";
 import { ReportReply } from "./report-schema.ts";
@@ -39,8 +43,42 @@ const WhatIfQuery = Type.Object({
   target: field("Share of needs to meet at once, in percent, 1 to 100; default 99."),
 });
 
-export const report = ({ reports }: RouteDeps) =>
-  new Elysia({ name: "report", prefix: "/api/admin/v1/report" })
+const NO_PROGRESS = { share: null, waiting: 0 };
+
+const ReportProgressReply = Type.Object(
+  {
+    percent: Type.Union([Type.Integer(), Type.Null()], {
+      description: "How much of the audit log was read; null: no report is being computed.",
+    }),
+    waiting: Type.Integer({ description: "How many others wait for it to end." }),
+  },
+  { title: "ReportProgress" },
+);
+
+export type ReportProgressReply = Static<typeof ReportProgressReply>;
+
+export const report = ({ reports, historyProcess, keepOpen }: RouteDeps) => {
+  /** In a server, in a process of its own. */
+  const replyFrom = async <T>(
+    request: Request,
+    wanted: HistoryRequest,
+    compute: () => Promise<T>,
+  ): Promise<T> => {
+    if (historyProcess === null) return compute();
+    const isCompressed = acceptsGzip(request);
+    const release = keepOpen(request);
+    try {
+      const options = { isCompressed, signal: request.signal };
+      const reply = unwrap(await historyProcess.reply(wanted, options));
+      const encoding = isCompressed ? { "content-encoding": "gzip" } : {};
+      const headers = { "content-type": JSON_TYPE, vary: "accept-encoding", ...encoding };
+      // The text of such a reply.
+      return new Response(reply, { headers }) as T;
+    } finally {
+      release();
+    }
+  };
+  return new Elysia({ name: "report", prefix: "/api/admin/v1/report" })
     .get(
       "",
       async ({ request, set }): Promise<ReportReply> => {
@@ -54,7 +92,9 @@ export const report = ({ reports }: RouteDeps) =>
           hasSessions: readBoolean("sessions", query.sessions) ?? false,
           isAnonymous,
         };
-        return reportReply(unwrap(await reports.buildReport(wanted)), isAnonymous);
+        return replyFrom(request, { type: "report", wanted }, async () =>
+          reportReply(unwrap(await reports.buildReport(wanted)), isAnonymous),
+        );
       },
       describeRoute({
         plane: "admin",
@@ -74,7 +114,24 @@ export const report = ({ reports }: RouteDeps) =>
           "unknown_product",
           "invalid_license_feature_code",
           "audit_log_damaged",
+          "maintenance_failed",
+          "too_many_jobs",
         ],
+      }),
+    )
+    .get(
+      "/progress",
+      (): ReportProgressReply => {
+        const { share, waiting } = historyProcess?.progress() ?? NO_PROGRESS;
+        return { percent: share === null ? null : Math.floor(share * 100), waiting };
+      },
+      describeRoute({
+        plane: "admin",
+        id: "getReportProgress",
+        summary: "See how far the report is that is being computed",
+        description:
+          "Reports, estimates and statements are computed one at a time, in a process of their own.",
+        reply: ReportProgressReply,
       }),
     )
     .get(
@@ -86,7 +143,9 @@ export const report = ({ reports }: RouteDeps) =>
         const slots = readSlots(query.slots);
         const share = readCount(query.target, 99, TARGET) / 100;
         const wanted = { product, feature, window: { from, to }, slots, share };
-        return whatIfReply(unwrap(await reports.computeWhatIf(wanted)) ?? refuse(TOO_MUCH_WORK));
+        return replyFrom(request, { type: "what-if", wanted }, async () =>
+          whatIfReply(unwrap(await reports.computeWhatIf(wanted))),
+        );
       },
       describeRoute({
         plane: "admin",
@@ -109,20 +168,17 @@ export const report = ({ reports }: RouteDeps) =>
           "unknown_product",
           "invalid_license_feature_code",
           "audit_log_damaged",
+          "maintenance_failed",
+          "too_many_jobs",
         ],
       }),
     );
+};
 
 const INVALID_SLOTS = {
   code: "invalid_parameter",
   field: "slots",
   expected: "a range such as 4..20, of at most 100 numbers up to 1000000",
-} as const;
-
-const TOO_MUCH_WORK = {
-  code: "invalid_parameter",
-  field: "from",
-  expected: "later: this period has too much to decide again for so many numbers of slots",
 } as const;
 
 const MAX_SLOTS = 1_000_000;
