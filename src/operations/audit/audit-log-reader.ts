@@ -2,11 +2,11 @@ import type { Event } from "../../domain/model/event.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { State } from "../../domain/model/state.ts";
 import type { Instant } from "../../domain/time.ts";
-import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
+import { beginStep, runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
 import type { AuditLogDamagedFault } from "../../faults/fault-types.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { JournalLine } from "../../store/journal/journal.ts";
-import { readBackward, SLICE_BYTES, type LineRead } from "../../store/audit/read-backward.ts";
+import { readBackward, type LineRead } from "../../store/audit/read-backward.ts";
 import { readForward, type TimeRange } from "../../store/audit/read-forward.ts";
 import { AuditLineDamaged } from "../../store/audit/line-locator.ts";
 import {
@@ -83,7 +83,7 @@ export class AuditLogReader {
     const lines = readBackward(source, start, since === null ? "" : monthOf(since));
     try {
       for (;;) {
-        const isComplete = await runBetweenRequests(() => page.addSlice(lines));
+        const isComplete = await runBetweenRequests(() => page.addLines(lines));
         if (isComplete !== null) return ok(page.finish(isComplete));
       }
     } catch (error) {
@@ -126,16 +126,16 @@ class PageCollector<T> {
   }
 
   /**
-   * Reads one slice. True: the audit log was read to its beginning; false: the page is full; null:
-   * continue.
+   * Reads for one step. True: the audit log was read to its beginning; false: the page is full;
+   * null: continue.
    */
-  addSlice(lines: Iterator<LineRead>): boolean | null {
-    for (let bytes = 0; bytes < SLICE_BYTES;) {
+  addLines(lines: Iterator<LineRead>): boolean | null {
+    const isOver = beginStep();
+    do {
       const { done, value } = lines.next();
       if (done === true) return true;
       if (this.#add(value)) return false;
-      bytes += value.size;
-    }
+    } while (!isOver());
     return null;
   }
 

@@ -164,6 +164,11 @@ function pickEntry(filter: AuditFilter, entry: AuditEntry): AuditEntryReply | nu
   return filter.text === null || containsText(reply, filter.text) ? reply : null;
 }
 
+function pickCsvRecord(filter: AuditFilter, entry: AuditEntry): string | null {
+  const reply = pickEntry(filter, entry);
+  return reply === null ? null : csvRecord(auditCsvCells(reply));
+}
+
 /** The header and the first page together, then page by page. */
 async function* readCsvRecords(
   reader: AuditLogReader,
@@ -176,10 +181,10 @@ async function* readCsvRecords(
         from,
         limit: MAX_LIMIT,
         since: filter.since,
-        pick: (entry) => pickEntry(filter, entry),
+        pick: (entry) => pickCsvRecord(filter, entry),
       }),
     );
-    text += entries.map((entry) => csvRecord(auditCsvCells(entry))).join("");
+    text += entries.join("");
     yield text;
     if (nextPosition === null) return undefined;
     text = "";

@@ -23,6 +23,7 @@ import {
   type Appliance,
 } from "../../../support/appliance.ts";
 import { countTurns } from "../../../support/event-loop.ts";
+import { useShortSteps } from "../../../support/short-steps.ts";
 import { readLines, readJournal } from "../../../support/licensed-store.ts";
 import { writeLongAuditLog } from "../../../support/long-audit-log.ts";
 import { MONDAY } from "../../../support/scenario.ts";
@@ -358,6 +359,18 @@ describe("the export of audit events as CSV", () => {
     const site = await openAppliance({ licenses: { 1: { slots: 700 } } });
     for (let user = 0; user < 600; user += 1) expectOk(await site.register({ user: `u${user}` }));
     expect(await readRecords(site, "?type=SlotTaken")).toHaveLength(1 + 600);
+  });
+
+  test("yields to other requests by the time that the work takes", async () => {
+    const site = await openUsedSite();
+    useShortSteps();
+    let records: string[] = [];
+    const turns = await countTurns(async () => {
+      records = await readRecords(site);
+    });
+    const lines = new Set(records.slice(1).map((record) => record.split(",")[0])).size;
+    expect(lines).toBeGreaterThan(5);
+    expect(turns).toBeGreaterThanOrEqual(lines);
   });
 
   test("has only the header when nothing matches", async () => {
