@@ -3,7 +3,7 @@ import type { AnyFault } from "../faults/fault-types.ts";
 import { log } from "../platform/log.ts";
 import { JSON_TYPE } from "./request/body.ts";
 import { describeRoute, type ClientRoutes } from "./openapi/describe-route.ts";
-import { faultOf, refusalReplyFor } from "./faults.ts";
+import { addDoneBefore, faultOf, refusalReplyFor } from "./faults.ts";
 import { admit, type Gate } from "./access/gate.ts";
 import {
   LEADER_HEADER,
@@ -222,7 +222,7 @@ function replyWithFault(fault: AnyFault, { error, set, request }: FailedRequest)
   if (fault.code === "standby" && fault.url !== undefined) set.headers[LEADER_HEADER] = fault.url;
   if (fault.code === "too_many_requests") set.headers["retry-after"] = "60";
   if ("retryAfterSeconds" in fault) set.headers["retry-after"] = fault.retryAfterSeconds;
-  const body = refusalReplyFor(request, fault);
+  const body = addDoneBefore(refusalReplyFor(request, fault), error);
   set.status = body.status;
   const page = makeStandbyPage(request, fault);
   if (page === null) return body;

@@ -24,14 +24,17 @@ export interface RefusalReply {
  */
 export class Refusal {
   readonly fault: AnyFault;
+  /** What the request has done nevertheless, as a sentence; empty: nothing. */
+  readonly doneBefore: string;
 
-  constructor(fault: AnyFault) {
+  constructor(fault: AnyFault, doneBefore = "") {
     this.fault = fault;
+    this.doneBefore = doneBefore;
   }
 }
 
-export function refuse(fault: AnyFault): never {
-  throw new Refusal(fault);
+export function refuse(fault: AnyFault, doneBefore = ""): never {
+  throw new Refusal(fault, doneBefore);
 }
 
 export function unwrap<T>(result: Result<T, AnyFault>): T {
@@ -41,6 +44,12 @@ export function unwrap<T>(result: Result<T, AnyFault>): T {
 /** The fault of a thrown value; null when it is a bug in berth. */
 export const faultOf = (error: unknown): AnyFault | null =>
   error instanceof Refusal ? error.fault : null;
+
+/** Adds to a refusal what the request did before. */
+export const addDoneBefore = <R extends RefusalReply>(reply: R, error: unknown): R =>
+  error instanceof Refusal && error.doneBefore !== ""
+    ? { ...reply, message: `${error.doneBefore}. Then the request failed: ${reply.message}` }
+    : reply;
 
 export function refusalReply(fault: AnyFault): RefusalReply {
   const { code } = fault;

@@ -9,6 +9,7 @@ import { getBorrowEnd, type Registration } from "../model/slots/registration.ts"
 import { findHeldSlot } from "../model/slots/pool.ts";
 import type { License, State } from "../model/state.ts";
 import type { Instant } from "../time.ts";
+import { listInSlotOrder } from "./slot-order.ts";
 
 export interface Unregister extends LicenseSelector {
   readonly type: "Unregister";
@@ -69,6 +70,26 @@ export interface UnregisterAll {
   /** Null: every product. */
   readonly product: string | null;
   readonly peer: string;
+  /** Absent: all slots. */
+  readonly range?: ReleaseRange;
+}
+
+/** The slots after one slot number and up to another. */
+interface ReleaseRange {
+  readonly after: number;
+  readonly until: number;
+  /** Ends after about so many slots and events, because each of them takes time. */
+  readonly limit: number;
+}
+
+const ALL_SLOTS: ReleaseRange = { after: 0, until: Infinity, limit: Infinity };
+
+export interface ReleasedSlots {
+  readonly released: number;
+  /** Slots in use that their licenses do not allow to release. */
+  readonly remaining: number;
+  /** Where to continue; null: the end of the range was reached. */
+  readonly next: number | null;
 }
 
 /**
@@ -77,21 +98,26 @@ export interface UnregisterAll {
  */
 export function decideUnregisterAll(
   state: State,
-  { product, peer }: UnregisterAll,
+  { product, peer, range = ALL_SLOTS }: UnregisterAll,
   { at }: RuleContext,
-): Result<Decision<{ readonly released: number }>, Fault> {
+): Result<Decision<ReleasedSlots>, Fault> {
   if (product !== null && !state.products.has(product)) return err({ code: "unknown_product" });
   const licenses = product === null ? state.licenses.values() : (state.products.get(product) ?? []);
   const events: Event[] = [];
-  let count = 0;
-  for (const license of licenses) {
-    for (const registration of license.pool.inSlotOrder()) {
-      if (registration.end <= at || findLockEnd(license, registration, at) !== null) continue;
+  let [released, remaining, passed] = [0, 0, 0];
+  for (const { license, registration } of listInSlotOrder(licenses, range.after)) {
+    const { slot, end } = registration;
+    if (slot > range.until) break;
+    passed += 1;
+    if (end > at && findLockEnd(license, registration, at) !== null) remaining += 1;
+    else if (end > at) {
       events.push(...makeReleaseEvents(license, registration, "admin", peer, at));
-      count += 1;
+      released += 1;
     }
+    if (passed + events.length >= range.limit)
+      return makeDecision(events, { released, remaining, next: slot });
   }
-  return makeDecision(events, { released: count });
+  return makeDecision(events, { released, remaining, next: null });
 }
 
 /** Until when this slot cannot be released; null: it can be released now. */

@@ -8,10 +8,10 @@ import { findLongestBorrow } from "../../domain/rules/judge-borrow.ts";
 import type { Borrow } from "../../domain/slots/borrow.ts";
 import { computeLeaseEnd } from "../../domain/slots/leases.ts";
 import type { Register } from "../../domain/slots/register.ts";
-import { countSlotsInUse, findHeldSlot } from "../../domain/model/slots/pool.ts";
+import { findHeldSlot } from "../../domain/model/slots/pool.ts";
 import type { SlotOutcome } from "../../domain/slots/slots.ts";
 import type { TakePlace } from "../../domain/queue/dispatch/take-place.ts";
-import type { Unregister, UnregisterAll } from "../../domain/slots/unregister.ts";
+import type { ReleasedSlots, Unregister, UnregisterAll } from "../../domain/slots/unregister.ts";
 import type { State } from "../../domain/model/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import {
@@ -62,6 +62,22 @@ interface WithNonce {
 
 /** So many are decided in a millisecond or two; heartbeats wait no longer than that. */
 const RELEASES_PER_STEP = 50;
+
+/** A command releases a few slots: how long it takes depends on the features of their users. */
+const RELEASE_WORK_PER_COMMAND = 100;
+
+export interface AllReleased {
+  readonly released: number;
+  /** Slots that stay in use: borrowed ones that their licenses do not allow to release. */
+  readonly remaining: number;
+}
+
+/** A release of all slots that could not be completed. */
+export interface IncompleteRelease {
+  readonly cause: Fault | StorageFault;
+  /** So many slots were released before. */
+  readonly released: number;
+}
 
 export type LeaseSigner = (lease: Lease) => Promise<string>;
 
@@ -139,8 +155,28 @@ export class Slots {
     return this.#commands.runCommand({ type: "Unregister", ...input }, payer, passOutcome);
   }
 
-  unregisterAll(input: OperationInput<UnregisterAll>): OperationResult<OutcomeOf<UnregisterAll>> {
-    return this.#commands.runCommand({ type: "UnregisterAll", ...input }, null, passOutcome);
+  /**
+   * Releases the slots that are in use when it begins, in steps between which other requests are
+   * served. The next step begins when the one before is on disk.
+   */
+  async unregisterAll(
+    input: Omit<OperationInput<UnregisterAll>, "range">,
+  ): Promise<Result<AllReleased, IncompleteRelease>> {
+    const until = this.#store.peek(({ nextSlot }) => nextSlot - 1);
+    let [released, remaining] = [0, 0];
+    for (let after: number | null = 0; after !== null;) {
+      const first: number = after;
+      const { step } = await runBetweenRequests(() => ({
+        step: this.#releaseForOneStep(input, first, until),
+      }));
+      for (const result of await step) {
+        if (!result.ok) return err({ cause: result.fault, released });
+        released += result.value.released;
+        remaining += result.value.remaining;
+        after = result.value.next;
+      }
+    }
+    return ok({ released, remaining });
   }
 
   /** Releases the slots of several users; each has a result of its own, in their order. */
@@ -157,19 +193,6 @@ export class Slots {
       });
     }
     return Promise.all(results);
-  }
-
-  /** Like `unregisterAll` of one product, and says how many slots stay in use. */
-  unregisterProduct(
-    product: string,
-    peer: string,
-  ): OperationResult<{ readonly released: number; readonly remaining: number }> {
-    const command: UnregisterAll = { type: "UnregisterAll", product, peer };
-    return this.#commands.runCommand(command, null, (state, { released }, { at }) => {
-      const pools = (state.products.get(product) ?? []).map(({ pool }) => pool);
-      const remaining = pools.reduce((sum, pool) => sum + countSlotsInUse(pool, at), 0);
-      return { released, remaining };
-    });
   }
 
   /** What changed in the list since it was read; without a cursor, where to begin. */
@@ -214,6 +237,29 @@ export class Slots {
         return ok(viewRegistrations(state, product, at, page));
       }),
     );
+  }
+
+  /** Decides commands until the step is over; their results follow together. */
+  #releaseForOneStep(
+    input: Omit<OperationInput<UnregisterAll>, "range">,
+    first: number,
+    until: number,
+  ): Promise<readonly CommandResult<ReleasedSlots>[]> {
+    const isOver = beginStep();
+    const results: OperationResult<ReleasedSlots>[] = [];
+    for (let after: number | null = first; after !== null;) {
+      const range = { after, until, limit: RELEASE_WORK_PER_COMMAND };
+      // Null: that was the last one, or it is refused, or decided later.
+      let next: number | null = null;
+      const command: UnregisterAll = { type: "UnregisterAll", ...input, range };
+      const result = this.#commands.runCommand(command, null, (_state, outcome) => {
+        ({ next } = outcome);
+        return outcome;
+      });
+      results.push(result);
+      after = isOver() ? null : next;
+    }
+    return Promise.all(results);
   }
 
   readonly #viewSlot = (state: State, outcome: SlotOutcome, context: RuleContext): SlotResult => {

@@ -117,7 +117,7 @@ describe("a place", () => {
   });
 
   test("stays when an administrator releases all slots, and its user gets one of them", () => {
-    expect(site.run(unregisterAll())).toEqual({ released: 1 });
+    expect(site.run(unregisterAll())).toEqual({ released: 1, remaining: 0, next: null });
     expect(site.serve()).toEqual(["bob"]);
   });
 });

@@ -1,9 +1,17 @@
-import { describe, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
+import type { Command, OutcomeOf } from "../../../src/domain/decide.ts";
+import type { Event } from "../../../src/domain/model/event.ts";
+import type { State } from "../../../src/domain/model/state.ts";
+import type { ReleasedSlots } from "../../../src/domain/slots/unregister.ts";
 import { later, MINUTE } from "../../../src/domain/time.ts";
+import { transact } from "../../../src/domain/transact.ts";
+import { unwrap } from "../../support/licensed-store.ts";
+import { contextAt } from "../../support/rule-context.ts";
 import {
   justBefore,
   borrow,
   slotBorrowed,
+  dumpState,
   featureTerms,
   given,
   hoursLater,
@@ -12,6 +20,7 @@ import {
   MONDAY,
   register,
   registerFeature,
+  replayEvents,
   slotTaken,
   unregister,
   unregisterAll,
@@ -148,6 +157,54 @@ describe("unregister all", () => {
   test("writes nothing when no slot is held, and refuses an unknown product", () => {
     history.at(minutesLater(90)).when(unregisterAll()).records().answers({ released: 0 });
     history.at(MONDAY).when(unregisterAll("toString")).refuses({ code: "unknown_product" });
+  });
+});
+
+describe("unregister/all of a range of slots", () => {
+  const mesh = featureTerms("mesh", { floating: { slots: 9, timeoutMinutes: 90 } });
+  const history: Event[] = [
+    licenseInstalled(1, { slots: 9, features: [mesh], earlyReturn: false }),
+    licenseInstalled(2, { slots: 9 }),
+    slotTaken("ada", { slot: 1 }),
+    slotTaken("bob", { slot: 2, license: 2, end: minutesLater(5) }),
+    slotTaken("cid", { slot: 3 }),
+    slotBorrowed("cid", hoursLater(8), 3),
+    slotTaken("dan", { slot: 4, license: 2 }),
+    slotTaken("ada", { slot: 5, license: 2 }),
+    slotTaken("eve", { slot: 6 }),
+  ];
+  const at = minutesLater(10);
+
+  /** Each part until the end of the range; each with a command of its own. */
+  function releaseInParts(limit: number, until: number) {
+    const state = replayEvents(history);
+    execute(state, registerFeature("eve", "mesh"));
+    let [released, remaining, parts] = [0, 0, 0];
+    for (let after: number | null = 0; after !== null;) {
+      const range = { after, until, limit };
+      const outcome: ReleasedSlots = execute(state, { ...unregisterAll(), range });
+      released += outcome.released;
+      remaining += outcome.remaining;
+      parts += 1;
+      after = outcome.next;
+    }
+    return { released, remaining, parts, state: dumpState(state) };
+  }
+
+  function execute<C extends Command>(state: State, command: C): OutcomeOf<C> {
+    return unwrap(transact(state, command, contextAt(at))).outcome;
+  }
+
+  test.each([1, 2, 3, 5, 8])("in parts of %i releases what all at once releases", (limit) => {
+    const { parts: _one, ...atOnce } = releaseInParts(Infinity, Infinity);
+    expect(atOnce).toMatchObject({ released: 4, remaining: 1 });
+    const { parts, ...inParts } = releaseInParts(limit, 6);
+    expect(inParts).toEqual(atOnce);
+    expect(parts).toBeGreaterThan(1);
+  });
+
+  test("leaves the slots after its end", () => {
+    expect(releaseInParts(Infinity, 4)).toMatchObject({ released: 2, remaining: 1, parts: 1 });
   });
 });
 

@@ -6,6 +6,7 @@ import { refusalReplyFor, refuse, unwrap } from "../../faults.ts";
 import { field, fields, readIdentifier, readLicenseId } from "../../request/fields.ts";
 import type { RouteDeps } from "../deps.ts";
 import { UnregisterBody } from "./unregister.ts";
+import { unwrapRelease } from "./unwrap-release.ts";
 
 /** So many are released in 20 milliseconds, in steps between which other requests are served. */
 const MAX_USERS = 500;
@@ -124,7 +125,7 @@ export const registrationsRelease = ({ slots, peerOf }: RouteDeps) =>
         const product =
           readIdentifier("product", body.product) ??
           refuse({ code: "missing_parameters", fields: ["product"] });
-        return unwrap(await slots.unregisterProduct(product, peerOf(request)));
+        return unwrapRelease(await slots.unregisterAll({ product, peer: peerOf(request) }));
       },
       {
         ...jsonBody(ReleaseAllBody),

@@ -2,10 +2,10 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { jsonBody } from "../../request/body.ts";
 import { describeRoute } from "../../openapi/describe-route.ts";
-import { unwrap } from "../../faults.ts";
 import { fields, readIdentifier } from "../../request/fields.ts";
 import { readQuery } from "../../request/query.ts";
 import type { RouteDeps } from "../deps.ts";
+import { unwrapRelease } from "./unwrap-release.ts";
 
 const Body = Type.Object(
   { product: fields.product },
@@ -26,7 +26,7 @@ const operation = {
 export const unregisterAll = ({ slots, peerOf }: RouteDeps) => {
   const release = async (product: string | undefined, request: Request): Promise<Response> => {
     const input = { product: readIdentifier("product", product), peer: peerOf(request) };
-    unwrap(await slots.unregisterAll(input));
+    unwrapRelease(await slots.unregisterAll(input));
     return new Response(null);
   };
   return new Elysia({ name: "unregister-all" })
