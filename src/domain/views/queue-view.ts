@@ -37,23 +37,55 @@ export interface PlaceInQueue {
   readonly length: number;
 }
 
+/** A place and where it was among the others when it was listed. */
+export interface ListedPlace extends Position {
+  readonly place: QueuedPlace;
+}
+
 const HELD: Position = { position: 0, slotsToFree: 0 };
 
 /** Null: the product has no places. */
 export function viewQueue(state: State, product: string, context: RuleContext): QueueView | null {
   const queue = state.queues.get(product);
   if (queue === undefined) return null;
-  const placesWithHold = [...queue.places].filter(({ hold }) => hold !== null);
-  const places = placesWithHold.map((place) => makePlaceView(state, product, place, HELD, context));
-  for (const entry of listByService(state, queue, context))
-    places.push(makePlaceView(state, product, entry.place, entry, context));
   return {
-    product,
-    waitingCount: queue.waitingCount,
-    heldCount: queue.heldCount,
-    holdSeconds: findQueueRules(state, product).holdSeconds,
-    places,
+    ...summarizeQueue(state, queue),
+    places: listPlaces(state, queue, context).map((entry) =>
+      makePlaceView(state, product, entry.place, entry, context),
+    ),
   };
+}
+
+export const summarizeQueue = (state: State, queue: Queue): Omit<QueueView, "places"> => ({
+  product: queue.product,
+  waitingCount: queue.waitingCount,
+  heldCount: queue.heldCount,
+  holdSeconds: findQueueRules(state, queue.product).holdSeconds,
+});
+
+/** Users with a held slot first, then in the order of service. */
+export const listPlaces = (state: State, queue: Queue, context: RuleContext): ListedPlace[] => [
+  ...[...queue.places].flatMap((place) => (place.hold === null ? [] : [{ place, ...HELD }])),
+  ...listByService(state, queue, context),
+];
+
+/** A listed place as it is now, at the position that it was listed with; null: it has ended. */
+export function viewListedPlace(
+  state: State,
+  product: string,
+  listed: ListedPlace,
+  context: RuleContext,
+): PlaceView | null {
+  const queue = state.queues.get(product);
+  const place = queue?.get(listed.place.user);
+  if (queue === undefined || place?.number !== listed.place.number) return null;
+  const position =
+    place.hold !== null
+      ? HELD
+      : listed.position === HELD.position
+        ? findPosition(state, queue, place, context)
+        : listed;
+  return makePlaceView(state, product, place, position, context);
 }
 
 /** The place of one user, without a walk over the queue; null: the user does not wait. */

@@ -1,7 +1,8 @@
 import { findQueueRules } from "../../domain/queue/queue-rules.ts";
 import {
+  viewListedPlace,
   viewPlace,
-  viewQueue,
+  type ListedPlace,
   type PlaceView,
   type QueueView,
 } from "../../domain/views/queue-view.ts";
@@ -33,9 +34,8 @@ export interface WaitingPlace extends PlaceView {
   readonly end: Instant | null;
 }
 
-export interface WaitingQueue extends Omit<QueueView, "places"> {
-  readonly places: readonly WaitingPlace[];
-}
+/** A queue without its places. */
+export type WaitingQueue = Omit<QueueView, "places">;
 
 /** Null: the user does not wait. The user is in contact now. */
 export function viewOwnPlace(
@@ -60,24 +60,24 @@ export function viewOwnPlace(
   };
 }
 
-/** Null: no user waits for the product. */
-export function viewWaitingQueue(
+/** Null: the place has ended since it was listed. */
+export function viewWaitingPlace(
   state: State,
   product: string,
+  listed: ListedPlace,
   context: RuleContext,
   estimator: Estimator,
   dispatcher: Pick<QueueDispatcher, "requests" | "findPlaceEnd">,
-): WaitingQueue | null {
-  const queue = viewQueue(state, product, context);
-  if (queue === null) return null;
+): WaitingPlace | null {
+  const place = viewListedPlace(state, product, listed, context);
+  if (place === null) return null;
   const { at } = context;
-  const places = queue.places.map((place) => ({
+  return {
     ...place,
     isConnected: dispatcher.requests.isConnected(product, place.user),
     eta: estimate(estimator, state, place, at),
     end: dispatcher.findPlaceEnd(state, product, place.user, at),
-  }));
-  return { ...queue, places };
+  };
 }
 
 /** A free slot does not help a user whom a limit blocks, so there is no estimate. */

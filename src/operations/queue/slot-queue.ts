@@ -19,13 +19,8 @@ import {
 } from "../command-runner.ts";
 import { findInstalled, isDemandFault, ruleOf } from "../demand/demand-of-command.ts";
 import type { QueueDispatcher } from "./queue-dispatcher.ts";
-import {
-  viewOwnPlace,
-  viewWaitingQueue,
-  type Estimator,
-  type OwnPlace,
-  type WaitingQueue,
-} from "./queue-views.ts";
+import { QueueList, type QueueConversion } from "./queue-list.ts";
+import { viewOwnPlace, type Estimator, type OwnPlace } from "./queue-views.ts";
 import { WaitingRequest, type PendingRequest } from "./waiting-request.ts";
 
 /** More waiting requests than this are answered at once; their places count. */
@@ -125,24 +120,32 @@ export class SlotQueue {
     return { result: place === null ? result : countCaller(result, place), place };
   }
 
-  /** The products that users wait for; of one product, if it is given. */
-  async list(product: string | null): OperationResult<WaitingQueue[]> {
-    return flattenResult(
-      await this.#store.read((state, context): Result<WaitingQueue[], Fault> => {
-        if (product !== null && !state.products.has(product))
-          return err({ code: "unknown_product" });
-        const products =
-          product === null ? [...state.queues].map((queue) => queue.product) : [product];
-        const view = (name: string) =>
-          viewWaitingQueue(state, name, context, this.#estimator, this.#dispatcher);
-        return ok(
-          products
-            .toSorted()
-            .map(view)
-            .filter((queue) => queue !== null),
-        );
-      }),
-    );
+  /**
+   * The queues of all products that users wait for, or of one, each followed by its places; in
+   * steps between which other requests are served.
+   */
+  async *listInSteps<T>(
+    product: string | null,
+    convert: QueueConversion<T>,
+  ): AsyncGenerator<CommandResult<readonly T[]>, void> {
+    const sources = { estimator: this.#estimator, dispatcher: this.#dispatcher };
+    const begin = ({ queues, products }: State): Result<QueueList<T>, Fault> => {
+      if (product !== null && !products.has(product)) return err({ code: "unknown_product" });
+      const names = product === null ? [...queues].map((queue) => queue.product) : [product];
+      return ok(new QueueList(names, convert, sources));
+    };
+    let list: Result<QueueList<T>, Fault> | null = null;
+    do {
+      const { reading } = await runBetweenRequests(() => ({
+        reading: this.#store.read((state, context): Result<readonly T[], Fault> => {
+          list ??= begin(state);
+          return list.ok ? ok(list.value.runStep(state, context)) : list;
+        }),
+      }));
+      const step = flattenResult(await reading);
+      yield step;
+      if (!step.ok) return;
+    } while (!isComplete(list));
   }
 
   /** Figures for the status. */
@@ -325,3 +328,6 @@ const countCaller = <T>(result: CommandResult<T>, { length }: OwnPlace): Command
     : result;
 
 const hasNoPlaces = ({ queues }: State): boolean => queues.size === 0;
+
+const isComplete = <T>(list: Result<QueueList<T>, Fault> | null): boolean =>
+  list?.ok === true && list.value.isComplete;

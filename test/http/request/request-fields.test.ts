@@ -225,7 +225,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     },
   },
   [`POST ${ADMIN}/registrations/release/all`]: RELEASE_ALL,
-  [`GET ${ADMIN}/queue`]: { fields: { product: "cad" }, calls: { "queue.list": ["cad"] } },
+  [`GET ${ADMIN}/queue`]: { fields: { product: "cad" }, calls: { "queue.listInSteps": ["cad"] } },
   [`POST ${ADMIN}/queue/front`]: onPlace("queue.moveToFront"),
   [`POST ${ADMIN}/queue/drop`]: onPlace("queue.drop"),
   [`POST ${ADMIN}/access/tokens`]: {

@@ -1,13 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import { later, SECOND, type Instant } from "../../../src/domain/time.ts";
+import { QueueList } from "../../../src/operations/queue/queue-list.ts";
 import {
   viewOwnPlace,
-  viewWaitingQueue,
   type Estimator,
+  type WaitingPlace,
+  type WaitingQueue,
 } from "../../../src/operations/queue/queue-views.ts";
 import { QueueSite } from "../../domain/queue/queue-site.ts";
 import { applyRules, poolRules, ruleSet } from "../../support/rule-sets.ts";
 import { install, unregister } from "../../support/scenario.ts";
+import { useShortSteps } from "../../support/short-steps.ts";
 
 /** One second for each slot that must come free. */
 const estimator: Estimator = {
@@ -39,21 +42,62 @@ describe("the estimate in the view of a queue", () => {
 
   test("is by the position of a user who waits, and absent for a held slot and a limit", () => {
     const dispatcher = { requests, findPlaceEnd: () => null } as never;
-    const queue = viewWaitingQueue(state, "cad", context, estimator, dispatcher);
-    expect(queue?.places.map(({ user, state: of, eta }) => [user, of, eta?.p50 ?? null])).toEqual([
+    const places: WaitingPlace[] = [];
+    const convert = { queue: () => 0, place: (place: WaitingPlace) => places.push(place) };
+    new QueueList(["cad"], convert, { estimator, dispatcher }).runStep(state, context);
+    expect(places.map(({ user, state: of, eta }) => [user, of, eta?.p50 ?? null])).toEqual([
       ["bob", "held", null],
       ["ada#2", "limited", null],
       ["cid", "waiting", after(2)],
       ["dan", "waiting", after(3)],
     ]);
-    expect(queue?.places.filter((place) => place.isConnected).map(({ user }) => user)).toEqual([
-      "cid",
-    ]);
+    expect(places.filter((place) => place.isConnected).map(({ user }) => user)).toEqual(["cid"]);
   });
 
   test("is the same for the user itself", () => {
     const etaOf = (user: string) =>
       viewOwnPlace(state, "cad", user, context, estimator)?.eta?.p50 ?? null;
     expect(["bob", "ada#2", "cid", "dan"].map(etaOf)).toEqual([null, null, after(2), after(3)]);
+  });
+});
+
+describe("the list of queues in steps", () => {
+  const dispatcher = { requests, findPlaceEnd: () => null } as never;
+  const convert = {
+    queue: ({ product }: WaitingQueue) => product,
+    place: ({ user, state, position }: WaitingPlace) => `${user} ${state} ${position}`,
+  };
+  const openList = (products: readonly string[]) =>
+    new QueueList(products, convert, { estimator, dispatcher });
+
+  test("has the queues by name, each with its places in the order of service", () => {
+    useShortSteps();
+    const { state, context } = openQueue();
+    const list = openList(["cam", "cad", "cab"]);
+    const steps: string[][] = [];
+    while (!list.isComplete) steps.push(list.runStep(state, context));
+    expect(steps).toEqual([
+      [],
+      ["cad"],
+      ["bob held 0"],
+      ["ada#2 limited 1"],
+      ["cid waiting 2"],
+      ["dan waiting 3"],
+      [],
+    ]);
+  });
+
+  test("shows each place as it is in its step, and none that has ended", () => {
+    useShortSteps();
+    const site = openQueue();
+    const list = openList(["cad"]);
+    const next = (): string[] => list.runStep(site.state, site.context);
+    expect([next(), next()]).toEqual([["cad"], ["bob held 0"]]);
+    site.run(unregister("bob"));
+    site.run(unregister("cid"));
+    site.dispatch();
+    site.queue("eve");
+    expect([next(), next(), next()]).toEqual([["ada#2 limited 1"], [], ["dan held 0"]]);
+    expect(list.isComplete).toBe(true);
   });
 });

@@ -42,8 +42,13 @@ async function openSite(slots: number) {
     async apply(rules: RuleSet): Promise<void> {
       unwrap(await site.store.transact(applyRules(rules), () => null));
     },
-    listWaiting: async () =>
-      unwrap(await site.queue.list(null)).flatMap(({ places }) => places.map(({ user }) => user)),
+    async listWaiting(): Promise<string[]> {
+      const users: string[] = [];
+      const convert = { queue: () => [], place: ({ user }: { readonly user: string }) => [user] };
+      for await (const step of site.queue.listInSteps(null, convert))
+        users.push(...unwrap(step).flat());
+      return users;
+    },
   };
 }
 

@@ -3,7 +3,8 @@ import { Elysia } from "elysia";
 import { describeRoute } from "../../openapi/describe-route.ts";
 import { refuse, unwrap } from "../../faults.ts";
 import { QueueReply } from "./queue-schemas.ts";
-import { queueReply } from "./queue-reply.ts";
+import { replyWithJsonParts } from "../../streamed-reply.ts";
+import { joinToQueueReply, QUEUE_TEXTS } from "./queue-reply.ts";
 import { jsonBody } from "../../request/body.ts";
 import { fields, readIdentifier } from "../../request/fields.ts";
 import { readQuery } from "../../request/query.ts";
@@ -24,13 +25,15 @@ const PlaceReply = Type.Object(
 );
 
 /** The users who wait for a slot, for operators. */
-export const queue = ({ queue: slotQueue, peerOf }: RouteDeps) =>
+export const queue = ({ queue: slotQueue, leadership, peerOf }: RouteDeps) =>
   new Elysia({ name: "queue", prefix: "/api/admin/v1/queue" })
     .get(
       "",
-      async ({ request, set }) => {
+      ({ request, set }): Promise<QueueReply> => {
         const query = readQuery(Query, request, set.headers);
-        return queueReply(unwrap(await slotQueue.list(readIdentifier("product", query.product))));
+        const product = readIdentifier("product", query.product);
+        const steps = slotQueue.listInSteps(product, QUEUE_TEXTS);
+        return replyWithJsonParts({ request, set, leadership }, joinToQueueReply(steps));
       },
       describeRoute({
         plane: "admin",
