@@ -27,7 +27,14 @@ export class MutableRegistrationPool
 
   override addAll(registrations: readonly MutableRegistration[]): void {
     super.addAll(registrations);
-    for (const { slot, borrowedUntil } of registrations) this.#indexBorrow(slot, borrowedUntil);
+    const borrows: ExpiringItem[] = [];
+    for (const { slot, borrowedUntil } of registrations) {
+      if (borrowedUntil === null) continue;
+      const borrow = { slot, end: borrowedUntil };
+      this.#borrows.set(slot, borrow);
+      borrows.push(borrow);
+    }
+    this.#borrowEnds.addAll(borrows);
   }
 
   override remove(registration: MutableRegistration): void {

@@ -1,4 +1,4 @@
-import { ExpiryIndex, sortByEnd } from "../index/expiry-index.ts";
+import { ExpiryIndex } from "../index/expiry-index.ts";
 import { LargeMap } from "../index/large-map.ts";
 import { compareBySlot, SortedList, type SlotKeyed } from "../index/sorted-list.ts";
 import type { SlotHolder, SlotPool } from "../model/slots/pool.ts";
@@ -37,7 +37,7 @@ export class MutableSlotPool<T extends MutableSlotHolder> implements SlotPool<T>
   /** Faster than adding one holder after the other. */
   addAll(holders: readonly T[]): void {
     for (const holder of holders) this.#addByUserAndSlot(holder);
-    for (const holder of sortByEnd(holders)) this.#byEnd.add(holder);
+    this.#byEnd.addAll(holders);
   }
 
   #addByUserAndSlot(holder: T): void {

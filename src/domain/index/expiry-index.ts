@@ -11,6 +11,11 @@ export class ExpiryIndex<T extends ExpiringItem> extends SortedList<T, ExpiringI
     super((a, b) => a.end - b.end || a.slot - b.slot);
   }
 
+  /** The same as adding each: much faster, because nearly all then belong at the end. */
+  addAll(items: readonly T[]): void {
+    for (const item of sortByEnd(items)) this.add(item);
+  }
+
   /** The number of items that have ended: end ≤ now. */
   countEnded(now: Instant): number {
     let count = 0;
@@ -86,10 +91,9 @@ const MAX_END_PART = 2 ** 52;
 
 /**
  * The items by their ends, the earliest first. If a number cannot express how far apart the ends
- * are, ends that nearly are the same keep their order. So this is for `add`, which takes items in
- * any order, and is much faster if nearly all belong at the end.
+ * are, ends that nearly are the same keep their order.
  */
-export function sortByEnd<T extends ExpiringItem>(items: readonly T[]): readonly T[] {
+function sortByEnd<T extends ExpiringItem>(items: readonly T[]): readonly T[] {
   const { length } = items;
   let [first, last] = [Infinity, -Infinity];
   let isSorted = true;

@@ -130,44 +130,26 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     state.licenses.set(id, license);
     state.products.set(terms.product, [...(state.products.get(terms.product) ?? []), license]);
   }
+  const findLicense = (id: number): MutableLicense => requireDefined(state.licenses.get(id));
   for (const { license, terms, counter } of snapshot.features) {
     const pool = new MutableSlotPool<MutableFeatureRegistration>();
     const feature: MutableFeature = { terms, counter: copyCounter(counter), pool };
-    requireDefined(state.licenses.get(license)).features.set(terms.code, feature);
+    findLicense(license).features.set(terms.code, feature);
   }
   const registrationsByLicense = new Map<number, MutableRegistration[]>();
   for (const row of snapshot.registrations) {
-    // Field by field: a spread of the row is slower, and there may be a million rows.
-    const registration: MutableRegistration = {
-      slot: row.slot,
-      user: row.user,
-      registeredAt: row.registeredAt,
-      end: row.end,
-      setAt: row.setAt,
-      contact: row.contact,
-      lastSeenAt: row.lastSeenAt ?? row.setAt,
-      borrowedUntil: row.borrowedUntil,
-      borrowedAt: row.borrowedAt,
-      leasedTo: row.leasedTo,
-      contactAuditedAt: row.contactAuditedAt,
-      isContactUnaudited: row.isContactUnaudited,
-      takenFrom: row.takenFrom ?? row.contact,
-      identity: row.identity ?? null,
-    };
+    const registration = decodeRegistration(row);
     const registrations = registrationsByLicense.get(row.license);
     if (registrations === undefined) registrationsByLicense.set(row.license, [registration]);
     else registrations.push(registration);
     state.registrationsByPeer.add(registration);
   }
   for (const [license, registrations] of registrationsByLicense)
-    requireDefined(state.licenses.get(license)).pool.addAll(registrations);
-  for (const { license, feature, ...row } of snapshot.featureRegistrations) {
-    const { identity = null, ...others } = row;
-    const { pool } = requireDefined(
-      requireDefined(state.licenses.get(license)).features.get(feature),
-    );
-    pool.add({ ...others, identity });
-  }
+    findLicense(license).pool.addAll(registrations);
+  const rowsByFeature = Map.groupBy(snapshot.featureRegistrations, ({ license, feature }) =>
+    requireDefined(findLicense(license).features.get(feature)),
+  );
+  for (const [{ pool }, rows] of rowsByFeature) pool.addAll(rows.map(decodeFeatureRegistration));
   state.endedPair = snapshot.endedPair;
   state.pair = snapshot.pair && decodePair(snapshot.pair);
   state.rules = snapshot.rules;
@@ -207,6 +189,37 @@ function encodeRegistration(
     identity: identity ?? undefined,
   } as Snapshot["registrations"][number];
 }
+
+// Field by field: a spread of the row is slower, and there may be a million rows.
+const decodeRegistration = (row: Snapshot["registrations"][number]): MutableRegistration => ({
+  slot: row.slot,
+  user: row.user,
+  registeredAt: row.registeredAt,
+  end: row.end,
+  setAt: row.setAt,
+  contact: row.contact,
+  lastSeenAt: row.lastSeenAt ?? row.setAt,
+  borrowedUntil: row.borrowedUntil,
+  borrowedAt: row.borrowedAt,
+  leasedTo: row.leasedTo,
+  contactAuditedAt: row.contactAuditedAt,
+  isContactUnaudited: row.isContactUnaudited,
+  takenFrom: row.takenFrom ?? row.contact,
+  identity: row.identity ?? null,
+});
+
+const decodeFeatureRegistration = (
+  row: Snapshot["featureRegistrations"][number],
+): MutableFeatureRegistration => ({
+  slot: row.slot,
+  user: row.user,
+  registeredAt: row.registeredAt,
+  end: row.end,
+  setAt: row.setAt,
+  timeoutAt: row.timeoutAt,
+  takenFrom: row.takenFrom,
+  identity: row.identity ?? null,
+});
 
 export const headOf = ({ covers, audit }: Snapshot): ChainHead => ({
   seq: covers.seq,

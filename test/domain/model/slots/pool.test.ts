@@ -4,12 +4,30 @@ import {
   MutableSlotPool,
   type MutableSlotHolder,
 } from "../../../../src/domain/evolve/mutable-slot-pool.ts";
+import { MutableRegistrationPool } from "../../../../src/domain/evolve/mutable-registration-pool.ts";
+import { newRegistration } from "../../../../src/domain/evolve/mutable-state.ts";
+import { makeContact } from "../../../support/contact.ts";
 import { instant } from "../../../../src/domain/time.ts";
 
 const makeHolder = (user: string, slot: number, end = slot): MutableSlotHolder => ({
   user,
   slot,
   end: instant(end),
+});
+
+test("MutableRegistrationPool counts the borrows of registrations that were added at once", () => {
+  const contact = makeContact({});
+  const registrations = [30, null, 10, 20].map((until, slot) => ({
+    ...newRegistration(slot, `user-${slot}`, instant(0), instant(99), contact),
+    borrowedUntil: until === null ? null : instant(until),
+  }));
+  const pool = new MutableRegistrationPool();
+  pool.addAll(registrations);
+  const countAt = (...times: readonly number[]) =>
+    times.map((at) => pool.countBorrowed(instant(at)));
+  expect(countAt(0, 10, 20, 30)).toEqual([3, 2, 1, 0]);
+  for (const registration of registrations.slice(2)) pool.setBorrow(registration, null);
+  expect(countAt(0, 29, 30)).toEqual([1, 1, 0]);
 });
 
 describe("MutableSlotPool", () => {
