@@ -306,7 +306,7 @@ test("a caller that disconnects while it waits for a maintenance job leaves the 
     callAdmin(site, "POST", "/backup", { signal: caller.signal }).then(({ status }) => status),
   );
   // The ninth caller is refused, so the other eight are waiting.
-  expect(await Promise.race(callers)).toBe(429);
+  expect(await Promise.race(callers)).toBe(503);
   caller.abort();
   await Promise.allSettled(callers);
   let lateCaller = callAdmin(site, "GET", "/verify");
