@@ -4,18 +4,18 @@ import type { KnownBorrow, RecordPosition } from "./recorded-line.ts";
 import type { FinalState, HeldSlot } from "./final-state.ts";
 import type { Borrow, Session } from "./site-record.ts";
 
-type CollectedSession = Omit<Session, "product">;
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-type OpenSession = Mutable<Omit<CollectedSession, "borrows">> & { readonly borrows: Borrow[] };
+/** Its product is known when the record is finished. */
+type OpenSession = Mutable<Omit<Session, "borrows">> & { readonly borrows: Borrow[] };
 
 /** Collects sessions from events. A slot number belongs to one session, except after a restore. */
 export class SessionCollector {
   readonly #borrowsBefore: ReadonlyMap<number, KnownBorrow>;
-  readonly #ended: CollectedSession[] = [];
+  readonly #ended: OpenSession[] = [];
   /** By slot, in the order in which they were taken. */
   readonly #open = new Map<number, OpenSession>();
-  /** The session of the license's slot, by license and user. */
-  readonly #openByUser = new Map<string, OpenSession>();
+  /** The open sessions of slots without a feature, by license and user; null: not needed yet. */
+  #openByUser: Map<string, OpenSession> | null = null;
   /** Lines are missing: where, and the newest slot that was taken before them. */
   #gap: { readonly at: Instant; readonly clockPeriod: number; readonly newestSlot: number } | null =
     null;
@@ -40,18 +40,19 @@ export class SessionCollector {
     switch (event.type) {
       case "SlotTaken": {
         const { hostname, peer } = event.contact;
-        const session = this.#take({ ...event, feature: null }, hostname, peer, position);
+        const session = this.#take(event, null, hostname, peer, position);
         if (event.identity !== undefined) session.identity = event.identity;
         return;
       }
       case "FeatureTaken": {
-        const holder = this.#openByUser.get(userKey(event.license, event.user));
-        const session = this.#take(event, holder?.host ?? "", event.peer, position);
+        const { license, user, feature, peer } = event;
+        const host = this.#findHolder(license, user)?.host ?? "";
+        const session = this.#take(event, feature, host, peer, position);
         if (event.identity !== undefined) session.identity = event.identity;
         return;
       }
       case "SlotBorrowed": {
-        const session = this.#findOrAdd({ ...event, feature: null });
+        const session = this.#findOrAdd(event, null);
         if (session.host === "") session.host = event.contact.hostname;
         if (session.peer === "") session.peer = event.contact.peer;
         addBorrow(session, event.until, position);
@@ -59,30 +60,23 @@ export class SessionCollector {
       }
       case "SlotRestored": {
         if (event.isHeld) {
-          addBorrow(this.#findOrAdd({ ...event, feature: null }), event.until, position);
+          addBorrow(this.#findOrAdd(event, null), event.until, position);
           return;
         }
         const ended = this.#ended.findLast(({ slot }) => slot === event.slot);
-        this.#take(
-          { ...event, feature: null },
-          ended?.host ?? "",
-          ended?.peer ?? "",
-          position,
-        ).borrows.push({
-          from: position.at,
-          until: event.until,
-          clockPeriod: position.clockPeriod,
-        });
+        const { at: from, clockPeriod } = position;
+        const { borrows } = this.#take(event, null, ended?.host ?? "", ended?.peer ?? "", position);
+        borrows.push({ from, until: event.until, clockPeriod });
         return;
       }
       case "SlotReleased":
-        return this.#end({ ...event, feature: null }, position, event.by);
+        return this.#end(event, null, position, event.by);
       case "FeatureReleased":
-        return this.#end(event, position, event.by);
+        return this.#end(event, event.feature, position, event.by);
       case "SlotExpired":
-        return this.#end({ ...event, feature: null }, position, "expiry");
+        return this.#end(event, null, position, "expiry");
       case "FeatureExpired":
-        return this.#end(event, position, "expiry");
+        return this.#end(event, event.feature, position, "expiry");
       default:
     }
   }
@@ -90,21 +84,36 @@ export class SessionCollector {
   /** The license was removed, and its slots with it. */
   endAllOf(license: number, position: RecordPosition): void {
     for (const session of this.#open.values()) {
-      if (session.license === license) this.#end(session, position, "license_removed");
+      if (session.license !== license) continue;
+      this.#end(session, session.feature, position, "license_removed");
     }
   }
 
-  /** All sessions, with the state after the last line. More lines can be added afterwards. */
-  finish({ holders, now }: FinalState, periodCount: number): readonly CollectedSession[] {
+  /**
+   * All sessions whose product is known, with the state after the last line. More lines can be added
+   * afterwards.
+   */
+  finish(
+    { holders, now }: FinalState,
+    periodCount: number,
+    products: ReadonlyMap<number, string>,
+  ): readonly Session[] {
     const lastPeriod = periodCount - 1;
-    const sessions: CollectedSession[] = [...this.#ended];
+    const sessions: Session[] = [];
+    const add = (session: OpenSession): void => {
+      const product = products.get(session.license);
+      if (product === undefined) return;
+      session.product = product;
+      sessions.push(session);
+    };
+    for (const session of this.#ended) add(session);
     const heldSlots = new Set<number>();
     for (const holder of holders) {
       const { slot, end } = holder;
       heldSlots.add(slot);
       const session = this.#open.get(slot) ?? this.#makeHeldSession(holder, now);
       const hasEnded = end <= now;
-      sessions.push({
+      add({
         ...session,
         endPeriod: lastPeriod,
         end: hasEnded ? end : null,
@@ -114,7 +123,7 @@ export class SessionCollector {
     for (const [slot, session] of this.#open) {
       if (heldSlots.has(slot)) continue;
       const ended = this.#endedInGap.get(slot) ?? { at: now, clockPeriod: lastPeriod };
-      sessions.push({ ...session, end: ended.at, endPeriod: ended.clockPeriod });
+      add({ ...session, end: ended.at, endPeriod: ended.clockPeriod });
     }
     return sessions;
   }
@@ -159,14 +168,17 @@ export class SessionCollector {
   }
 
   #take(
-    { license, feature, user, slot }: SlotOfUser,
+    slotOfUser: SlotOfUser,
+    feature: string | null,
     host: string,
     peer: string,
     { at, clockPeriod, seq }: RecordPosition,
   ): OpenSession {
-    const session = newSession({ license, feature, user, slot }, at, clockPeriod);
-    Object.assign(session, { startSeq: seq, host, peer });
-    this.#newestSlot = Math.max(this.#newestSlot, slot);
+    const session = newSession(slotOfUser, feature, at, clockPeriod);
+    session.startSeq = seq;
+    session.host = host;
+    session.peer = peer;
+    this.#newestSlot = Math.max(this.#newestSlot, slotOfUser.slot);
     this.#add(session);
     return session;
   }
@@ -175,34 +187,48 @@ export class SessionCollector {
     if (this.#borrowsBefore.has(session.slot)) this.#seenSlots.add(session.slot);
     this.#open.set(session.slot, session);
     if (session.feature === null) {
-      this.#openByUser.set(userKey(session.license, session.user), session);
+      this.#openByUser?.set(userKey(session.license, session.user), session);
     }
   }
 
+  /** Only floating features need it: it costs as much as all the rest. */
+  #findHolder(license: number, user: string): OpenSession | undefined {
+    if (this.#openByUser === null) {
+      this.#openByUser = new Map();
+      for (const session of this.#open.values()) {
+        if (session.feature !== null) continue;
+        this.#openByUser.set(userKey(session.license, session.user), session);
+      }
+    }
+    return this.#openByUser.get(userKey(license, user));
+  }
+
   /** The open session of a slot, which may have begun before the record or in missing lines. */
-  #findOrAdd(slotOfUser: SlotOfUser): OpenSession {
+  #findOrAdd(slotOfUser: SlotOfUser, feature: string | null): OpenSession {
     const open = this.#open.get(slotOfUser.slot);
     if (open !== undefined) return open;
-    const session = this.#makeUnseenSession(slotOfUser);
+    const session = this.#makeUnseenSession(slotOfUser, feature);
     this.#add(session);
     return session;
   }
 
   /** A session of which no line was added yet. */
-  #makeUnseenSession(slotOfUser: SlotOfUser): OpenSession {
+  #makeUnseenSession(slotOfUser: SlotOfUser, feature: string | null): OpenSession {
     const isTakenInGap = this.#gap !== null && slotOfUser.slot > this.#gap.newestSlot;
     const session =
       isTakenInGap && this.#gap !== null
-        ? newSession(slotOfUser, this.#gap.at, this.#gap.clockPeriod)
-        : newSession(slotOfUser, null, 0);
+        ? newSession(slotOfUser, feature, this.#gap.at, this.#gap.clockPeriod)
+        : newSession(slotOfUser, feature, null, 0);
     const until = this.#borrowsBefore.get(slotOfUser.slot)?.until;
     if (until !== undefined) session.borrows.push({ from: BEFORE, until, clockPeriod: 0 });
     return session;
   }
 
-  #makeHeldSession({ host, peer, borrow, ...slotOfUser }: HeldSlot, now: Instant): OpenSession {
-    const session = this.#makeUnseenSession(slotOfUser);
-    Object.assign(session, { host, peer });
+  #makeHeldSession(held: HeldSlot, now: Instant): OpenSession {
+    const { host, peer, borrow } = held;
+    const session = this.#makeUnseenSession(held, held.feature);
+    session.host = host;
+    session.peer = peer;
     if (borrow !== null && session.borrows.length === 0) {
       const from = earliest(borrow.from, now);
       session.borrows.push({ from, until: borrow.until, clockPeriod: 0 });
@@ -212,21 +238,26 @@ export class SessionCollector {
 
   #end(
     slotOfUser: SlotOfUser,
+    feature: string | null,
     position: RecordPosition,
     endedBy: NonNullable<Session["endedBy"]>,
   ): void {
-    const session = this.#findOrAdd(slotOfUser);
+    const session = this.#findOrAdd(slotOfUser, feature);
     this.#open.delete(session.slot);
     this.#endedInGap.delete(session.slot);
-    const key = userKey(session.license, session.user);
-    if (this.#openByUser.get(key) === session) this.#openByUser.delete(key);
-    const { at, clockPeriod, seq } = position;
-    Object.assign(session, { end: at, endPeriod: clockPeriod, endSeq: seq, endedBy });
+    if (this.#openByUser !== null) {
+      const key = userKey(session.license, session.user);
+      if (this.#openByUser.get(key) === session) this.#openByUser.delete(key);
+    }
+    session.end = position.at;
+    session.endPeriod = position.clockPeriod;
+    session.endSeq = position.seq;
+    session.endedBy = endedBy;
     this.#ended.push(session);
   }
 }
 
-type SlotOfUser = Pick<Session, "license" | "feature" | "user" | "slot">;
+type SlotOfUser = Pick<Session, "license" | "user" | "slot">;
 
 /** Before every record. */
 const BEFORE = instant(-8_640_000_000_000_000);
@@ -237,10 +268,12 @@ export const licensePoolKey = (license: number, feature: string | null): string 
 const userKey = (license: number, user: string): string => `${license} ${user}`;
 
 const newSession = (
-  { license, feature, user, slot }: SlotOfUser,
+  { license, user, slot }: SlotOfUser,
+  feature: string | null,
   start: Instant | null,
   startPeriod: number,
 ): OpenSession => ({
+  product: "",
   feature,
   license,
   user,

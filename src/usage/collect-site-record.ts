@@ -11,7 +11,6 @@ import type {
   CountedConsumption,
   EndedEpisode,
   MissingLines,
-  Session,
   SharingChange,
   SiteRecord,
   UntouchedSlots,
@@ -200,16 +199,11 @@ export class SiteRecordCollector {
     const lastPeriod = { from: this.#periodFrom ?? from, to: now };
     const clockPeriods = [...this.#clockPeriods, lastPeriod];
     const products = new Map([...this.#terms.products, ...final.products]);
-    const sessions: Session[] = [];
-    for (const { license, ...session } of this.#sessions.finish(final, clockPeriods.length)) {
-      const product = products.get(license);
-      if (product !== undefined) sessions.push({ product, license, ...session });
-    }
     return {
       from,
       to: now,
       clockPeriods,
-      sessions,
+      sessions: this.#sessions.finish(final, clockPeriods.length, products),
       episodes: [...this.#episodes],
       terms: this.#terms.finish(final, from, clockPeriods.length),
       consumptions: this.#consumptions.flatMap((consumption) => {
