@@ -1,5 +1,6 @@
-import { earliest, latest, type Instant } from "../domain/time.ts";
+import { earliest, instant, latest, type Instant } from "../domain/time.ts";
 import type { ClockPeriod } from "./site-record.ts";
+import type { TimeSpan } from "./time-span.ts";
 
 /** Something that lasted, perhaps over several clock periods. */
 export interface Lasting {
@@ -25,17 +26,36 @@ export interface PeriodPart {
  * minutes or hours only, and the jump may have been a year. What a later line says does not change
  * an earlier period, so figures that were written once stay true.
  */
-export function* clipToClockPeriods(
+export function clipToClockPeriods(
+  lasting: Lasting,
+  clockPeriods: readonly ClockPeriod[],
+): PeriodPart[] {
+  const parts: PeriodPart[] = [];
+  visitParts(lasting, clockPeriods, EVER, (from, to, clockPeriod) =>
+    parts.push({ clockPeriod, from, to }),
+  );
+  return parts;
+}
+
+const EVER: TimeSpan = { from: instant(-Infinity), to: instant(Infinity) };
+
+/** The same within a window, without an object for each part: a site has many sessions. */
+export function visitParts(
   { start, end, startPeriod, endPeriod }: Lasting,
   clockPeriods: readonly ClockPeriod[],
-): Generator<PeriodPart> {
+  window: TimeSpan,
+  visit: (from: Instant, to: Instant, clockPeriod: number) => void,
+): void {
   for (let index = startPeriod; index <= endPeriod; index += 1) {
     const period = clockPeriods[index];
     if (period === undefined) return;
     const isFirst = index === startPeriod && start !== null;
-    const from = isFirst ? latest(start, period.from) : period.from;
-    const to = index === endPeriod && end !== null ? earliest(end, period.to) : endOf(period, from);
-    if (from < to) yield { clockPeriod: index, from, to };
+    const begin = isFirst ? latest(start, period.from) : period.from;
+    const stop =
+      index === endPeriod && end !== null ? earliest(end, period.to) : endOf(period, begin);
+    const from = latest(begin, window.from);
+    const to = earliest(stop, window.to);
+    if (from < to) visit(from, to, index);
   }
 }
 

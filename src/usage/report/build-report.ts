@@ -1,6 +1,7 @@
 import type { PoolName } from "../../domain/model/slots/pool-name.ts";
 import { compareTexts } from "../../domain/text/compare-texts.ts";
 import { HOUR, instant, latest, type Instant, DAY } from "../../domain/time.ts";
+import { visitParts } from "../clock-periods.ts";
 import type { EndedEpisode, Session, SiteRecord } from "../site-record.ts";
 import { computeConsumption, listEndingLicenses } from "./consumption-figures.ts";
 import {
@@ -13,7 +14,7 @@ import {
 } from "./denials.ts";
 import { listLocalHours, type LocalHour } from "./local-hours.ts";
 import type { Names } from "./names.ts";
-import { computeBorrows, computePeople, listParts, sortPeople } from "./people.ts";
+import { computeBorrows, computePeople, sortPeople } from "./people.ts";
 import { computePoolLevels, findHour, type DayLevels } from "./pool-figures.ts";
 import {
   visitInSteps,
@@ -118,7 +119,9 @@ export function* buildReport(
   yield;
   const inWindow: Session[] = [];
   yield* visitInSteps(request.hasSessions ? sessions : [], (session) => {
-    if (listParts(session, record.clockPeriods, window).length > 0) inWindow.push(session);
+    let isInWindow = false;
+    visitParts(session, record.clockPeriods, window, () => (isInWindow = true));
+    if (isInWindow) inWindow.push(session);
   });
   const { rows } = request;
   const sortedPeople = sortPeople(people);

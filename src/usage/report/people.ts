@@ -1,7 +1,7 @@
 import { personOf } from "../../domain/model/slots/person.ts";
-import { HOUR } from "../../domain/time.ts";
-import { clipToClockPeriods } from "../clock-periods.ts";
-import { intersect, type TimeSpan } from "../time-span.ts";
+import { HOUR, type Instant } from "../../domain/time.ts";
+import { visitParts } from "../clock-periods.ts";
+import type { TimeSpan } from "../time-span.ts";
 import type { PoolName } from "../../domain/model/slots/pool-name.ts";
 import type { EndedEpisode, Session, SiteRecord } from "../site-record.ts";
 import { compareTexts } from "../../domain/text/compare-texts.ts";
@@ -44,19 +44,20 @@ export function* computePeople(
   const attendance = new Attendance(hours);
   let [sessionCount, visited] = [0, 0];
   for (const session of sessions) {
-    const parts = listParts(session, clockPeriods, window);
     visited += 1;
     if (visited % PIECE === 0) yield;
-    if (parts.length === 0) continue;
-    sessionCount += 1;
     const person = personOf(session.user);
+    let heldMs = 0;
+    visitParts(session, clockPeriods, window, (from, to) => {
+      heldMs += to - from;
+      attendance.add(person, from, to);
+    });
+    if (heldMs === 0) continue;
+    sessionCount += 1;
     const total = totalOf(person);
+    total.ms += heldMs;
     total.sessions += 1;
-    total.borrows += session.borrows.filter(({ from }) => isWithin(from, window)).length;
-    for (const part of parts) {
-      total.ms += part.to - part.from;
-      attendance.add(person, part);
-    }
+    total.borrows += countWithin(session.borrows, window);
   }
   const holders = totals.size;
   for (const { user } of episodes) totalOf(personOf(user)).episodes += 1;
@@ -72,20 +73,6 @@ export function* computePeople(
   yield;
   return { people, sessions: sessionCount, holders, peopleByDay: attendance.countByDay() };
 }
-
-/** The time of a session within a window, in each clock period. */
-export const listParts = (
-  session: Session,
-  clockPeriods: SiteRecord["clockPeriods"],
-  window: TimeSpan,
-): TimeSpan[] => {
-  const parts: TimeSpan[] = [];
-  for (const part of clipToClockPeriods(session, clockPeriods)) {
-    const partInWindow = intersect(part, window);
-    if (partInWindow !== null) parts.push(partInWindow);
-  }
-  return parts;
-};
 
 /** The first and the last day of a part of a session, as indices. */
 type DayRange = readonly [first: number, last: number];
@@ -108,7 +95,7 @@ class Attendance {
     this.#days = [...indices.keys()];
   }
 
-  add(person: string, { from, to }: TimeSpan): void {
+  add(person: string, from: Instant, to: Instant): void {
     const first = this.#findDay(from);
     const last = this.#findDay(to - 1) ?? this.#days.length - 1;
     if (first === undefined) return;
@@ -145,6 +132,9 @@ export const sortPeople = (people: readonly PersonFigures[]): PersonFigures[] =>
       b.slotHours - a.slotHours || b.episodes - a.episodes || compareTexts(a.person, b.person),
   );
 
+const countWithin = (borrows: Session["borrows"], window: TimeSpan): number =>
+  borrows.length === 0 ? 0 : borrows.filter(({ from }) => isWithin(from, window)).length;
+
 const isWithin = (at: number, { from, to }: TimeSpan): boolean => at >= from && at < to;
 
 /** Borrows that began in the window, by product. */
@@ -157,6 +147,7 @@ export function computeBorrows(
     { borrows: number; people: Set<string>; ms: number; longest: number }
   >();
   for (const { product, user, borrows, end } of sessions) {
+    if (borrows.length === 0) continue;
     for (const [index, { from, until }] of borrows.entries()) {
       if (!isWithin(from, window)) continue;
       let total = products.get(product);

@@ -1,4 +1,4 @@
-import { clipToClockPeriods } from "../clock-periods.ts";
+import { visitParts } from "../clock-periods.ts";
 import { intersect, type TimeSpan } from "../time-span.ts";
 import { instant, type Instant } from "../../domain/time.ts";
 import type { PoolName } from "../../domain/model/slots/pool-name.ts";
@@ -77,12 +77,10 @@ function* listEdges(
 ): InSteps<readonly Edges[]> {
   const edges = clockPeriods.map((): Edges => ({ starts: [], ends: [] }));
   yield* visitInSteps(sessions, (session) => {
-    for (const heldPart of clipToClockPeriods(session, clockPeriods)) {
-      const part = intersect(heldPart, window);
-      if (part === null) continue;
-      edges[heldPart.clockPeriod]?.starts.push(part.from);
-      edges[heldPart.clockPeriod]?.ends.push(part.to);
-    }
+    visitParts(session, clockPeriods, window, (from, to, clockPeriod) => {
+      edges[clockPeriod]?.starts.push(from);
+      edges[clockPeriod]?.ends.push(to);
+    });
   });
   return edges;
 }
