@@ -72,7 +72,7 @@ export function* decodeForward(
   let size = 0;
   for (const { bytes, writtenAt } of reader.readLines()) {
     if (writtenAt !== null) {
-      const line = decodeLine(new Uint8Array(bytes));
+      const line = decodeLine(bytes);
       if (line !== null) yield line;
       else if (onDamage === "throw") throw new AuditLineDamaged(reader.nextSeq - 1);
     }
@@ -84,7 +84,7 @@ export function* decodeForward(
 }
 
 interface VisitedLine {
-  readonly bytes: Uint8Array;
+  readonly bytes: Uint8Array<ArrayBuffer>;
   /** When it was written; null: it is not the next line. */
   readonly writtenAt: Instant | null;
 }

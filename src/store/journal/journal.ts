@@ -63,17 +63,20 @@ const makeHead = (
   auditSum: isAuditedLine ? sum : head.auditSum,
 });
 
-const SUM = /^,"sum":"([0-9a-f]{64})"\}$/;
-const SUM_LENGTH = `,"sum":"${GENESIS}"}`.length;
+const SUM_BEGINNING = ',"sum":"';
+const SUM_END = '"}';
+const SUM_LENGTH = SUM_BEGINNING.length + GENESIS.length + SUM_END.length;
 
 /** Null if the bytes are not exactly what `encodeLine` writes. */
 export function decodeLine(bytes: Uint8Array<ArrayBuffer>): JournalLine | null {
   const end = bytes.length - SUM_LENGTH;
   if (end <= 0) return null;
-  const sum = SUM.exec(decodeText(bytes.subarray(end)))?.[1];
-  if (sum === undefined || sha256(bytes.subarray(0, end)) !== sum) return null;
+  const text = decodeText(bytes);
+  const hasSum = text.startsWith(SUM_BEGINNING, text.length - SUM_LENGTH) && text.endsWith(SUM_END);
+  const sum = text.slice(SUM_BEGINNING.length - SUM_LENGTH, -SUM_END.length);
+  if (!hasSum || sha256(bytes.subarray(0, end)) !== sum) return null;
   // The checksum is correct, so these are the bytes that were written: parsing cannot fail.
-  return JSON.parse(decodeText(bytes)) as JournalLine;
+  return JSON.parse(text) as JournalLine;
 }
 
 const decodeText = (bytes: Uint8Array): string =>
