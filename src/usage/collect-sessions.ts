@@ -1,6 +1,5 @@
-import type { Event } from "../domain/model/event.ts";
 import { earliest, instant, type Instant } from "../domain/time.ts";
-import type { KnownBorrow, RecordPosition } from "./recorded-line.ts";
+import type { KnownBorrow, RecordedEvent, RecordPosition } from "./recorded-line.ts";
 import type { FinalState, HeldSlot } from "./final-state.ts";
 import type { Borrow, Session } from "./site-record.ts";
 
@@ -36,7 +35,7 @@ export class SessionCollector {
     }
   }
 
-  addEvent(event: Event, position: RecordPosition): void {
+  addEvent(event: RecordedEvent, position: RecordPosition): void {
     switch (event.type) {
       case "SlotTaken": {
         const { hostname, peer } = event.contact;
@@ -90,8 +89,8 @@ export class SessionCollector {
   }
 
   /**
-   * All sessions whose product is known, with the state after the last line. More lines can be added
-   * afterwards.
+   * All sessions whose product is known, with the state after the last line. More lines can be
+   * added afterwards.
    */
   finish(
     { holders, now }: FinalState,
@@ -224,9 +223,9 @@ export class SessionCollector {
     return session;
   }
 
-  #makeHeldSession(held: HeldSlot, now: Instant): OpenSession {
-    const { host, peer, borrow } = held;
-    const session = this.#makeUnseenSession(held, held.feature);
+  #makeHeldSession(holder: HeldSlot, now: Instant): OpenSession {
+    const { host, peer, borrow } = holder;
+    const session = this.#makeUnseenSession(holder, holder.feature);
     session.host = host;
     session.peer = peer;
     if (borrow !== null && session.borrows.length === 0) {

@@ -1,11 +1,11 @@
 import { findUndoneJumps } from "../domain/clock/clock-jumps.ts";
-import type { ClockJumped, ClockSetBack, Event } from "../domain/model/event.ts";
+import type { ClockJumped, ClockSetBack } from "../domain/model/event.ts";
 import { earliest, latest, type Instant } from "../domain/time.ts";
 import { licensePoolKey, SessionCollector } from "./collect-sessions.ts";
 import { TermsCollector } from "./collect-terms.ts";
 import { WaitCollector } from "./collect-waits.ts";
 import type { FinalState, PoolSizes } from "./final-state.ts";
-import type { KnownBefore, RecordedLine } from "./recorded-line.ts";
+import type { KnownBefore, RecordedEvent, RecordedLine } from "./recorded-line.ts";
 import type {
   ClockPeriod,
   CountedConsumption,
@@ -97,7 +97,7 @@ export class SiteRecordCollector {
     this.#missing.push({ from, to: latest(from, to), firstLine, lastLine, clockPeriod });
   }
 
-  #addEvent(event: Event, seq: number): void {
+  #addEvent(event: RecordedEvent, seq: number): void {
     if (event.type === "ClockSetBack") return this.#startClockPeriod(event, seq);
     if (event.type === "ClockJumped") this.#jumps.push(event);
     const position = { at: event.at, clockPeriod: this.#clockPeriods.length, seq };

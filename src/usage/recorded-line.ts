@@ -1,6 +1,25 @@
-import type { Event } from "../domain/model/event.ts";
+import type {
+  ConsumptionAdded,
+  Event,
+  SlotExpired,
+  SlotReleased,
+  SlotTaken,
+} from "../domain/model/event.ts";
+import type { Contact } from "../domain/model/slots/contact.ts";
 import type { Terms } from "../domain/model/licenses/terms.ts";
 import type { Instant } from "../domain/time.ts";
+
+/** An event, with as much of the frequent ones as a site record needs. */
+export type RecordedEvent =
+  | Exclude<Event, SlotTaken | SlotReleased | SlotExpired | ConsumptionAdded>
+  | (Pick<SlotTaken, SlotFields | "identity"> & {
+      readonly contact: Pick<Contact, "hostname" | "peer">;
+    })
+  | Pick<SlotReleased, SlotFields | "by">
+  | Pick<SlotExpired, SlotFields>
+  | Pick<ConsumptionAdded, "type" | "at" | "license" | "user" | "count" | "total">;
+
+type SlotFields = "type" | "at" | "license" | "user" | "slot";
 
 /** A line of the audit log. */
 export interface RecordedLine {
@@ -8,7 +27,7 @@ export interface RecordedLine {
   readonly at: Instant;
   /** Its number in the audit log; lines are missing if it is not the next one. */
   readonly audit_seq?: number;
-  readonly events: readonly Event[];
+  readonly events: readonly RecordedEvent[];
 }
 
 /** What was known before the first line of a record, besides the slots that were held. */

@@ -13,6 +13,7 @@ import {
 import { readSiteRecord } from "../../src/operations/usage/read-site-record.ts";
 import { openHistory } from "../../src/operations/usage/site-history.ts";
 import { updateUsage } from "../../src/operations/usage/update-usage.ts";
+import { readPosition } from "../../src/operations/usage/usage-position.ts";
 import { UsageReader } from "../../src/operations/usage/usage-reader.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { FIGURE_NAMES, USAGE_STEP, type UsageTable } from "../../src/usage/usage-table.ts";
@@ -98,6 +99,13 @@ export class SimulatedHistory {
     await this.#site.store.checkpoint();
     const { folder } = this.#site;
     await updateUsage(realDisk, folder, await readCheckpoint(realDisk, folder), { rebuilds: true });
+  }
+
+  /** How many lines of the audit log the rows of the usage files contain. */
+  countRecordedLines(): number {
+    const position = readPosition(realDisk, this.#site.folder);
+    const first = position?.lines[0]?.from ?? Infinity;
+    return (position?.audit_seq ?? 0) - first + 1;
   }
 
   deleteFiles(): void {

@@ -13,6 +13,8 @@ import { join } from "node:path";
 import { later, DAY, HOUR, type Instant } from "../../src/domain/time.ts";
 import { findUsageLag, findUsageProblem } from "../../src/operations/usage/check-usage-files.ts";
 import { checkpointWithUsage } from "../../src/operations/usage/checkpoint-with-usage.ts";
+import { readSiteRecord } from "../../src/operations/usage/read-site-record.ts";
+import { openHistory } from "../../src/operations/usage/site-history.ts";
 import { readPosition } from "../../src/operations/usage/usage-position.ts";
 import { UsageReader } from "../../src/operations/usage/usage-reader.ts";
 import { UsageUpdates } from "../../src/operations/usage/usage-updates.ts";
@@ -202,6 +204,8 @@ describe("usage files", () => {
         callsLeft = Infinity;
         const series = await readSeries(site, "week");
         expect([round, series]).toEqual([round, { slotTime: (round + 1) * 600_000, peak: 1 }]);
+        const record = unwrap(await readSiteRecord(openHistory(site.store), null));
+        expect([round, record.sessions.length]).toEqual([round, round + 1]);
       }
       // It locks the folder, reads the audit log, appends, syncs, and replaces the position.
       expect(round).toBeGreaterThan(15);
@@ -264,6 +268,10 @@ describe("usage files", () => {
     const path = usagePath(site, readPosition(realDisk, site.folder)?.files[0]?.name ?? "");
     writeFileSync(path, readFileSync(path, "utf8").replace('"hour":', '"hour":x'));
     expect(find()).toBe(`${path} is damaged`);
+    writeFileSync(path, readFileSync(path, "utf8").replace('"hour":x', '"hour":'));
+    const rows = usagePath(site, readPosition(realDisk, site.folder)?.lines[0]?.name ?? "");
+    writeFileSync(rows, readFileSync(rows, "utf8").replace("ada", "bob"));
+    expect(find()).toBe(`${rows} is damaged`);
     writeFileSync(usagePath(site, "position.json"), "{");
     expect(find()).toBe(`${usagePath(site, "position.json")} is missing or cannot be read`);
     rmSync(usagePath(site, "position.json"));
@@ -272,6 +280,29 @@ describe("usage files", () => {
     rmSync(join(site.folder, "usage"), { recursive: true });
     expect(find()).toBe("the usage files do not exist");
     expect(findUsageProblem(realDisk, site.folder, 0)).toBeNull();
+  });
+
+  test("repeat no line of the audit log that was removed with its month", async () => {
+    let keepMonths = 0;
+    const site = await openLicensedSite({
+      checkpoint: (folder, open) => checkpointWithUsage(realDisk, folder, open, { keepMonths }),
+    });
+    const readMonths = () =>
+      readPosition(realDisk, site.folder)?.lines.map(({ name }) => name.slice(0, 13));
+    for (const day of [0, 35, 65]) await holdSlot(site, later(MONDAY, day * DAY), 10);
+    await site.store.checkpoint();
+    expect(readMonths()).toEqual(["lines-2026-03", "lines-2026-04", "lines-2026-05"]);
+    keepMonths = 1;
+    // The month is removed with the checkpoint after the one that begins without it.
+    for (const day of [66, 67]) {
+      await holdSlot(site, later(MONDAY, day * DAY), 10);
+      await site.store.checkpoint();
+    }
+    expect(readMonths()).toEqual(["lines-2026-04", "lines-2026-05"]);
+    const names = realDisk.list(join(site.folder, "usage"));
+    expect(names.filter((name) => name.startsWith("lines-2026-03"))).toEqual([]);
+    const record = unwrap(await readSiteRecord(openHistory(site.store), null));
+    expect(record.sessions).toHaveLength(4);
   });
 
   test("are kept for as many months as the setting says", async () => {

@@ -98,7 +98,7 @@ test("a year of 20 products and 200 people takes at most 20 MB of usage files", 
       auditSeq += 1;
       const known = { terms: [], borrows: [], places: [] };
       const oldest = instant(0);
-      const covered = { audit_seq: auditSeq, audit_sum: "", until: to };
+      const covered = { audit_seq: auditSeq, audit_sum: "", until: to, lines: [] };
       await writer.commit({ ...covered, ...spanFields(spans, oldest), ...known });
     }
   }

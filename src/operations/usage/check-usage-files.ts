@@ -4,6 +4,7 @@ import type { Disk } from "../../platform/files/disk.ts";
 import { readAuditEnd } from "../../store/checkpoint/unfinished-checkpoint.ts";
 import { USAGE_FOLDER } from "../../store/folder/files.ts";
 import { UsageTable } from "../../usage/usage-table.ts";
+import { checkRecordedLines } from "./recorded-lines.ts";
 import { readUsageFile, UsageDamaged } from "./usage-files.ts";
 import { positionPath, readPosition, type UsagePosition } from "./usage-position.ts";
 
@@ -47,6 +48,7 @@ function findProblemOfFiles(disk: Disk, folder: string, auditSeq: number): strin
   if (position === null || lag !== null) return lag;
   try {
     for (const file of position.files) readUsageFile(disk, folder, file, new UsageTable());
+    checkRecordedLines(disk, folder, position);
     return null;
   } catch (error) {
     if (!(error instanceof UsageDamaged)) throw error;

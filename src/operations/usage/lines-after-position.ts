@@ -1,5 +1,5 @@
 import type { AuditLogSource } from "../../store/audit/line-locator.ts";
-import { decodeForward } from "../../store/audit/read-forward.ts";
+import { decodeForward, type OnDamage } from "../../store/audit/read-forward.ts";
 import type { JournalLine } from "../../store/journal/journal.ts";
 import { UsageDamaged } from "./usage-files.ts";
 import type { UsagePosition } from "./usage-position.ts";
@@ -11,11 +11,12 @@ import type { UsagePosition } from "./usage-position.ts";
 export function* decodeAfter(
   source: AuditLogSource,
   { audit_seq: auditSeq, audit_sum: auditSum }: Pick<UsagePosition, "audit_seq" | "audit_sum">,
+  onDamage: OnDamage = "throw",
 ): Generator<JournalLine | null> {
   const error = new UsageDamaged(`the usage files end at line ${auditSeq} of another audit log`);
   if (auditSeq > source.lastSeq) throw error;
   let isChecked = auditSeq === 0;
-  for (const line of decodeForward(source, { auditSeq: Math.max(1, auditSeq) })) {
+  for (const line of decodeForward(source, { auditSeq: Math.max(1, auditSeq) }, onDamage)) {
     if (line?.audit_seq === auditSeq) {
       if (line.sum !== auditSum) throw error;
       isChecked = true;

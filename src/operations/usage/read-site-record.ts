@@ -10,11 +10,13 @@ import {
 } from "../../store/audit/line-locator.ts";
 import { decodeForward, type OnDamage } from "../../store/audit/read-forward.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
-import type { JournalLine } from "../../store/journal/journal.ts";
 import { SiteRecordCollector } from "../../usage/collect-site-record.ts";
 import { cutSiteRecord } from "../../usage/cut-site-record.ts";
 import { captureFinalState } from "../../usage/final-state.ts";
+import type { RecordedLine } from "../../usage/recorded-line.ts";
 import type { SiteRecord } from "../../usage/site-record.ts";
+import { decodeRecorded } from "./recorded-lines.ts";
+import { UsageDamaged } from "./usage-files.ts";
 import type { SiteHistory } from "./site-history.ts";
 
 /**
@@ -28,8 +30,7 @@ export async function readSiteRecord(
   onDamage: OnDamage = "throw",
 ): Promise<Result<SiteRecord, StorageFault | AuditLogDamagedFault>> {
   try {
-    const options = { from, onDamage };
-    return (await tryReadSiteRecord(history, options, false)) ?? (await readAll(history, options));
+    return await tryWithRows(history, { from, onDamage, decode: decodeRecorded });
   } catch (error) {
     if (!(error instanceof AuditLineDamaged)) throw error;
     history.noteUnreadableLine(error.auditSeq);
@@ -44,10 +45,26 @@ type RecordResult = Result<SiteRecord, StorageFault>;
 interface ReadOptions {
   readonly from: Instant | null;
   readonly onDamage: OnDamage;
+  readonly decode: typeof decodeRecorded;
 }
 
-async function readAll(history: SiteHistory, options: ReadOptions): Promise<RecordResult> {
-  const result = await tryReadSiteRecord(history, options, true);
+/** An update may replace the rows while they are read; the audit log itself has all lines. */
+async function tryWithRows(history: SiteHistory, options: ReadOptions): Promise<RecordResult> {
+  try {
+    return await readEnoughLines(history, options);
+  } catch (error) {
+    if (!(error instanceof UsageDamaged)) throw error;
+    return readEnoughLines(history, { ...options, decode: decodeAuditLog });
+  }
+}
+
+const decodeAuditLog: typeof decodeRecorded = (source, since, onDamage) =>
+  decodeForward(source, { since }, onDamage);
+
+async function readEnoughLines(history: SiteHistory, options: ReadOptions): Promise<RecordResult> {
+  const result =
+    (await tryReadSiteRecord(history, options, false)) ??
+    (await tryReadSiteRecord(history, options, true));
   if (result === null) throw new Error("the whole audit log was read, and more is wanted");
   return result;
 }
@@ -55,7 +72,7 @@ async function readAll(history: SiteHistory, options: ReadOptions): Promise<Reco
 /** Null: older lines are needed. */
 async function tryReadSiteRecord(
   history: SiteHistory,
-  { from, onDamage }: ReadOptions,
+  { from, onDamage, decode }: ReadOptions,
   readsAll: boolean,
 ): Promise<RecordResult | null> {
   const end = await history.read((state, { at: now }) => ({
@@ -68,7 +85,7 @@ async function tryReadSiteRecord(
   let isFirst = true;
   /** Where the wanted part of the record begins; null: not reached. */
   let start: { readonly at: Instant; readonly clockPeriod: number } | null = null;
-  const lines = decodeForward(source, { since: readsAll ? null : from }, onDamage);
+  const lines = decode(source, readsAll ? null : from, onDamage);
   let firstSeq: number | null = null;
   await addLinesBetweenRequests(lines, (line) => {
     const { audit_seq: auditSeq = 0 } = line;
@@ -103,16 +120,16 @@ function noteDamage(history: SiteHistory, { gaps }: AuditLogSource, { missing }:
 }
 
 /** Whether the line before this one is kept: it is in the file of an earlier month. */
-function hasLineBefore(source: AuditLogSource, { audit_seq: auditSeq = 1 }: JournalLine): boolean {
+function hasLineBefore(source: AuditLogSource, { audit_seq: auditSeq = 1 }: RecordedLine): boolean {
   const [oldest] = new AuditLineLocator(source).auditFiles;
   if (oldest === undefined || oldest.firstSeq >= auditSeq) return false;
   return findGap(source.gaps, auditSeq - 1) === null;
 }
 
 /** Calls `add` with each line; null among the lines is a pause for requests. */
-export async function addLinesBetweenRequests(
-  lines: Iterator<JournalLine | null>,
-  add: (line: JournalLine) => void,
+export async function addLinesBetweenRequests<Line extends RecordedLine>(
+  lines: Iterator<Line | null>,
+  add: (line: Line) => void,
 ): Promise<void> {
   const addSlice = (): boolean => {
     for (;;) {

@@ -2,7 +2,11 @@ import { join } from "node:path";
 import type { State } from "../../domain/model/state.ts";
 import { instant } from "../../domain/time.ts";
 import type { Disk } from "../../platform/files/disk.ts";
-import { AuditLineDamaged, type AuditLogSource } from "../../store/audit/line-locator.ts";
+import {
+  AuditLineDamaged,
+  AuditLineLocator,
+  type AuditLogSource,
+} from "../../store/audit/line-locator.ts";
 import { decodeForward } from "../../store/audit/read-forward.ts";
 import { decodeAfter } from "./lines-after-position.ts";
 import { USAGE_FOLDER } from "../../store/folder/files.ts";
@@ -25,6 +29,7 @@ import {
   UsageDamaged,
   UsageWriter,
 } from "./usage-files.ts";
+import { RecordedLinesWriter } from "./recorded-lines.ts";
 import {
   knownBefore,
   knownFields,
@@ -116,10 +121,13 @@ class UsageUpdate {
     if (position === null) return null;
     try {
       const collector = new SiteRecordCollector(position.until, knownBefore(position));
+      const writer = new UsageWriter(this.#disk, this.#folder, position, position.newest_file);
+      const rows = new RecordedLinesWriter(writer, position.lines);
       let lines = 0;
       for (const line of decodeAfter(this.#source, position)) {
         if (line === null) continue;
         collector.addLine(line);
+        await rows.add(line);
         lines += 1;
       }
       if (collector.hasSetBack || collector.needsOlderLines) return null;
@@ -128,9 +136,8 @@ class UsageUpdate {
       const table = computeUsage(collector.finish(this.#final), untouched);
       const spans = readSpans(position);
       spans.addTable(table);
-      const writer = new UsageWriter(this.#disk, this.#folder, position, position.newest_file);
       await writer.append(table);
-      await this.#commit(writer, spans, collector.listKnown(this.#final));
+      await this.#commit(writer, rows, spans, collector.listKnown(this.#final));
       return lines;
     } catch (error) {
       if (error instanceof UsageDamaged || error instanceof AuditLineDamaged) return null;
@@ -139,6 +146,9 @@ class UsageUpdate {
   }
 
   async rebuild(): Promise<number> {
+    const newestFile = this.#position?.newest_file ?? this.#findNewestFile();
+    const writer = new UsageWriter(this.#disk, this.#folder, null, newestFile);
+    const rows = new RecordedLinesWriter(writer, []);
     let lines = 0;
     let collector = new SiteRecordCollector();
     let first = null as JournalLine | null;
@@ -149,6 +159,7 @@ class UsageUpdate {
           if (line === null) continue;
           first ??= line;
           collector.addLine(line);
+          await rows.add(line);
           lines += 1;
           if (lines % PROGRESS_LINES === 0) this.#onProgress(lines);
         }
@@ -159,16 +170,15 @@ class UsageUpdate {
         // What is known begins after the damage. Older figures stay, if there are any.
         nextSeq = error.auditSeq + 1;
         collector = new SiteRecordCollector();
+        rows.restart();
         first = null;
       }
     }
     const table = first === null ? new UsageTable() : this.#readOlderUsage(first);
     const final = captureFinalState(this.#state, this.#final.now);
     table.addTable(computeUsage(collector.finish(final)));
-    const newestFile = this.#position?.newest_file ?? this.#findNewestFile();
-    const writer = new UsageWriter(this.#disk, this.#folder, null, newestFile);
     await writer.append(table);
-    await this.#commit(writer, table, collector.listKnown(final));
+    await this.#commit(writer, rows, table, collector.listKnown(final));
     return lines;
   }
 
@@ -187,7 +197,12 @@ class UsageUpdate {
     }
   }
 
-  async #commit(writer: UsageWriter, spans: UsageTable, known: KnownBefore): Promise<void> {
+  async #commit(
+    writer: UsageWriter,
+    rows: RecordedLinesWriter,
+    spans: UsageTable,
+    known: KnownBefore,
+  ): Promise<void> {
     const { now: until } = this.#final;
     const oldestMonth = findOldestMonth(until, this.#keepMonths);
     await writer.compact(until, oldestMonth);
@@ -196,6 +211,7 @@ class UsageUpdate {
       audit_seq: this.#head.auditSeq,
       audit_sum: this.#head.auditSum,
       until,
+      lines: [...(await rows.finish(new AuditLineLocator(this.#source)))],
       ...spanFields(spans, oldest),
       ...knownFields(known),
     });

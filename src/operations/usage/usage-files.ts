@@ -79,7 +79,7 @@ export class UsageWriter {
       const file = this.#files.get(month);
       if (file === undefined) await this.#create(month, lines, "steps");
       else {
-        const length = await this.#appendTo(file.name, file.length, lines.join(""));
+        const length = await this.appendTo(file.name, file.length, lines.join(""));
         this.#files.set(month, { ...file, length });
       }
     }
@@ -114,7 +114,7 @@ export class UsageWriter {
     await this.#disk.syncFolder(this.#folder);
     const bytes = Buffer.from(`${JSON.stringify(complete)}\n`);
     await replaceFile(this.#disk, positionPath(join(this.#folder, "..")), bytes);
-    const names = new Set(files.map(({ name }) => name));
+    const names = new Set([...files, ...position.lines].map(({ name }) => name));
     const unlisted = this.#disk
       .list(this.#folder)
       .filter((name) => USAGE_FILE_NAME.test(name) && !names.has(name));
@@ -122,16 +122,20 @@ export class UsageWriter {
     if (unlisted.length > 0) await this.#disk.syncFolder(this.#folder);
   }
 
+  /** For the name of a new file. */
+  nextNumber(): number {
+    return (this.#newestFile += 1);
+  }
+
   async #create(month: string, lines: readonly string[], kind: UsageFile["kind"]): Promise<void> {
-    this.#newestFile += 1;
-    const name = `${month}-${this.#newestFile}.jsonl`;
+    const name = `${month}-${this.nextNumber()}.jsonl`;
     const text = encodeHeader(month, this.#auditSeq) + lines.join("");
-    const length = await this.#appendTo(name, 0, text);
+    const length = await this.appendTo(name, 0, text);
     this.#files.set(month, { name, length, kind });
   }
 
   /** Returns the new length. What an interrupted update left behind the end is cut off. */
-  async #appendTo(name: string, length: number, text: string): Promise<number> {
+  async appendTo(name: string, length: number, text: string): Promise<number> {
     const path = join(this.#folder, name);
     const bytes = Buffer.from(text);
     const size = this.#disk.stat(path)?.size ?? 0;
@@ -148,7 +152,7 @@ export class UsageWriter {
   }
 }
 
-const USAGE_FILE_NAME = /^\d{4}-\d{2}-\d+\.jsonl$/;
+const USAGE_FILE_NAME = /^(?:lines-)?\d{4}-\d{2}-\d+\.jsonl$/;
 
 /** The lines of a table by month, oldest hour first. */
 function encodeMonths(table: UsageTable): Map<string, string[]> {

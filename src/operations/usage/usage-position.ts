@@ -19,6 +19,13 @@ const UsageFile = Type.Object({
   kind: Type.Union([Type.Literal("steps"), Type.Literal("merged"), Type.Literal("hours")]),
 });
 
+const LinesFile = Type.Object({
+  name: Type.String({ pattern: "^lines-\\d{4}-\\d{2}-\\d+\\.jsonl$" }),
+  /** The first line of the audit log in it. */
+  from: Type.Integer({ minimum: 1 }),
+  length: Type.Integer({ minimum: 1 }),
+});
+
 /** What the files of the folder contain, and what is needed to continue them. */
 const UsagePosition = Type.Object({
   format: Type.Literal(1),
@@ -29,6 +36,8 @@ const UsagePosition = Type.Object({
   /** The newest number in a file name. */
   newest_file: Type.Integer({ minimum: 0 }),
   files: Type.Array(UsageFile),
+  /** The lines of the audit log as rows, up to the last one that is counted. */
+  lines: Type.Array(LinesFile),
   observed: Type.Array(Type.Tuple([At, At])),
   limits: Type.Array(
     Type.Object({
@@ -55,6 +64,7 @@ const UsagePosition = Type.Object({
 });
 
 export type UsageFile = Static<typeof UsageFile>;
+export type LinesFile = Static<typeof LinesFile>;
 export type UsagePosition = Static<typeof UsagePosition>;
 
 const CHECK = TypeCompiler.Compile(UsagePosition);

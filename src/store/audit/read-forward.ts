@@ -83,6 +83,13 @@ export function* decodeForward(
   }
 }
 
+/** The number of the line with which `decodeForward` begins. */
+export const findFirstLine = (
+  source: AuditLogSource,
+  since: Instant | null,
+  onDamage: OnDamage,
+): number => new ForwardReader(source, since, onDamage).nextSeq;
+
 interface VisitedLine {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** When it was written; null: it is not the next line. */
