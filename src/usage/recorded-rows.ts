@@ -4,8 +4,8 @@ import type { RecordedEvent, RecordedLine } from "./recorded-line.ts";
 
 /**
  * Lines of the audit log as rows: what a site record needs of them, without the chain of sums.
- * Reading them takes a fifth of the time. The usual events have few cells; of all others the row has
- * the event itself.
+ * Reading them takes a fifth of the time. The usual events have few cells; of all others the row
+ * has the event itself.
  */
 export interface RowBlock {
   /** The number of the first line; the others follow it without a gap. */
