@@ -7,7 +7,12 @@ import { findBlockingCap } from "../queue/dispatch/blocking-caps.ts";
 import type { Place, QueuedPlace } from "../model/queue/place.ts";
 import { findBlockingRule, findPriorityGroup, findQueueRules } from "../queue/queue-rules.ts";
 import type { Queue } from "../model/queue/queue.ts";
-import { findPosition, listByService, type Position } from "../queue/dispatch/service-order.ts";
+import {
+  findPosition,
+  listByService,
+  type Position,
+  type ServedPlace,
+} from "../queue/dispatch/service-order.ts";
 
 /** A place as operators and waiting users see it. With a hold, its position is 0. */
 export interface PlaceView extends Place, Position {
@@ -37,11 +42,6 @@ export interface PlaceInQueue {
   readonly length: number;
 }
 
-/** A place and where it was among the others when it was listed. */
-export interface ListedPlace extends Position {
-  readonly place: QueuedPlace;
-}
-
 const HELD: Position = { position: 0, slotsToFree: 0 };
 
 /** Null: the product has no places. */
@@ -64,16 +64,17 @@ export const summarizeQueue = (state: State, queue: Queue): Omit<QueueView, "pla
 });
 
 /** Users with a held slot first, then in the order of service. */
-export const listPlaces = (state: State, queue: Queue, context: RuleContext): ListedPlace[] => [
-  ...[...queue.places].flatMap((place) => (place.hold === null ? [] : [{ place, ...HELD }])),
-  ...listByService(state, queue, context),
-];
+export function listPlaces(state: State, queue: Queue, context: RuleContext): ServedPlace[] {
+  const places: ServedPlace[] = [];
+  for (const place of queue.places) if (place.hold !== null) places.push({ place, ...HELD });
+  return [...places, ...listByService(state, queue, context)];
+}
 
 /** A listed place as it is now, at the position that it was listed with; null: it has ended. */
 export function viewListedPlace(
   state: State,
   product: string,
-  listed: ListedPlace,
+  listed: ServedPlace,
   context: RuleContext,
 ): PlaceView | null {
   const queue = state.queues.get(product);

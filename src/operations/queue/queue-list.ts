@@ -1,6 +1,7 @@
 import type { RuleContext } from "../../domain/model/rule-context.ts";
 import type { State } from "../../domain/model/state.ts";
-import { listPlaces, summarizeQueue, type ListedPlace } from "../../domain/views/queue-view.ts";
+import type { ServedPlace } from "../../domain/queue/dispatch/service-order.ts";
+import { listPlaces, summarizeQueue } from "../../domain/views/queue-view.ts";
 import { beginStep } from "../../platform/schedule/yield-to-requests.ts";
 import type { QueueDispatcher } from "./queue-dispatcher.ts";
 import {
@@ -32,7 +33,7 @@ export class QueueList<T> {
   readonly #products: string[];
   #product = "";
   /** Of the present product; the last one is the next one. */
-  #places: ListedPlace[] = [];
+  #places: ServedPlace[] = [];
 
   constructor(
     products: Iterable<string>,
@@ -67,7 +68,7 @@ export class QueueList<T> {
     this.#places = listPlaces(state, queue, context).toReversed();
   }
 
-  #addPlace(state: State, context: RuleContext, listed: ListedPlace, items: T[]): void {
+  #addPlace(state: State, context: RuleContext, listed: ServedPlace, items: T[]): void {
     const { estimator, dispatcher } = this.#sources;
     const view = viewWaitingPlace(state, this.#product, listed, context, estimator, dispatcher);
     if (view !== null) items.push(this.#convert.place(view));

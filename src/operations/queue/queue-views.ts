@@ -1,8 +1,8 @@
 import { findQueueRules } from "../../domain/queue/queue-rules.ts";
+import type { ServedPlace } from "../../domain/queue/dispatch/service-order.ts";
 import {
   viewListedPlace,
   viewPlace,
-  type ListedPlace,
   type PlaceView,
   type QueueView,
 } from "../../domain/views/queue-view.ts";
@@ -64,7 +64,7 @@ export function viewOwnPlace(
 export function viewWaitingPlace(
   state: State,
   product: string,
-  listed: ListedPlace,
+  listed: ServedPlace,
   context: RuleContext,
   estimator: Estimator,
   dispatcher: Pick<QueueDispatcher, "requests" | "findPlaceEnd">,

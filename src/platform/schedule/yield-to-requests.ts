@@ -9,8 +9,11 @@ const queue = new TaskQueue(setImmediate);
  */
 export const runBetweenRequests = <T>(work: () => T): Promise<T> => queue.runTask(work);
 
-/** So long a request may wait for a step of other work, besides the last part of the step. */
-const STEP_MS = 5;
+/**
+ * So long a request may wait for a step of other work, besides the last part of the step. A request
+ * that changes something waits for about three steps: when it is read, written and answered.
+ */
+const STEP_MS = 3;
 
 /** Begins a step; the function that it returns says whether the step has taken its time. */
 export function beginStep(): () => boolean {

@@ -44,7 +44,8 @@ describe("the estimate in the view of a queue", () => {
     const dispatcher = { requests, findPlaceEnd: () => null } as never;
     const places: WaitingPlace[] = [];
     const convert = { queue: () => 0, place: (place: WaitingPlace) => places.push(place) };
-    new QueueList(["cad"], convert, { estimator, dispatcher }).runStep(state, context);
+    const list = new QueueList(["cad"], convert, { estimator, dispatcher });
+    while (!list.isComplete) list.runStep(state, context);
     expect(places.map(({ user, state: of, eta }) => [user, of, eta?.p50 ?? null])).toEqual([
       ["bob", "held", null],
       ["ada#2", "limited", null],

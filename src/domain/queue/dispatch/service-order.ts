@@ -18,6 +18,11 @@ export interface Position {
   readonly slotsToFree: number;
 }
 
+/** A place, and where it is among those without a hold. */
+export interface ServedPlace extends Position {
+  readonly place: QueuedPlace;
+}
+
 /** What waiting members can get of the idle slots that are reserved for their group. */
 interface IdleHome {
   readonly home: string;
@@ -38,7 +43,7 @@ export function listByService(
   state: State,
   queue: Queue,
   context: RuleContext,
-): readonly (Position & { readonly place: QueuedPlace })[] {
+): readonly ServedPlace[] {
   const homes = listIdleHomes(state, queue, context);
   const keptFromOthers = countKeptFromOthers(state, queue, homes, context);
   const keptFromLenders = countKeptFromLenders(state, queue, homes, context);
@@ -54,15 +59,17 @@ export function listByService(
       (entry.keptFromMembers === 0 ? keeping : lending).push(place);
     }
   }
-  const inOrder = [
-    ...keeping.map((place) => ({ place, keptSlots: 0 })),
-    ...lending.map((place) => ({ place, keptSlots: keptFromLenders })),
-    ...others.map((place) => ({ place, keptSlots: keptFromOthers })),
-  ];
-  return inOrder.map(({ place, keptSlots }, index) => {
-    const position = index + 1;
-    return { place, position, slotsToFree: position + keptSlots };
-  });
+  const inOrder: ServedPlace[] = [];
+  const append = (places: readonly QueuedPlace[], keptSlots: number): void => {
+    for (const place of places) {
+      const position = inOrder.length + 1;
+      inOrder.push({ place, position, slotsToFree: position + keptSlots });
+    }
+  };
+  append(keeping, 0);
+  append(lending, keptFromLenders);
+  append(others, keptFromOthers);
+  return inOrder;
 }
 
 /** The position of one place, as in `listByService`, without a walk over the queue. */
