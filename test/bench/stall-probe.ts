@@ -1,6 +1,7 @@
-// `stall-probe.ts URL PID IDLE_URL HOLDERS` sends a heartbeat every 20 ms to a server and to an idle
-// one, until it is told to stop. It is a separate process, so that no other
-// work delays it. It sends `ready` after the first heartbeats, and at last what it measured.
+// `stall-probe.ts URL PID IDLE_URL HOLDERS CONNECTIONS` sends a heartbeat every 20 ms on each
+// connection to a server, and on one to an idle server, until it is told to stop. It is a separate
+// process, so that no other work delays it. It sends `ready` after the first heartbeats, and at last
+// what it measured.
 import { readFileSync } from "node:fs";
 import { KeepAliveClient } from "../support/keep-alive-client.ts";
 import { heartbeatFields } from "./populated-site.ts";
@@ -9,7 +10,7 @@ import { heartbeatFields } from "./populated-site.ts";
 export interface Probed {
   /** How long each heartbeat took. */
   readonly waits: readonly number[];
-  /** How long the main thread of the server worked while each of them waited. */
+  /** How long the main thread of the server worked while those of the first connection waited. */
   readonly work: readonly number[];
   /** How long each heartbeat of the idle server took. */
   readonly control: readonly number[];
@@ -26,12 +27,13 @@ let isStopping = false;
 /** Calls `record` with each heartbeat; `readNow` is read before and after it. */
 async function probe(
   url: string,
+  delay: number,
   users: number,
   readNow: () => number,
   record: (waited: number, worked: number) => void,
 ): Promise<void> {
   const server = await KeepAliveClient.open(url);
-  const begin = performance.now();
+  const begin = performance.now() + delay;
   for (let turn = 0; ; turn += 1) {
     const early = begin + turn * INTERVAL - performance.now();
     if (early > 0) await Bun.sleep(early);
@@ -40,7 +42,10 @@ async function probe(
     if (isStopping) return;
     const before = readNow();
     const start = performance.now();
-    const status = await server.post("/api/v4/register", heartbeatFields(turn % users));
+    const status = await server.post(
+      "/api/v4/register",
+      heartbeatFields((turn + Math.floor(delay * 1_000)) % users),
+    );
     const waited = performance.now() - start;
     if (status !== 200) throw new Error(`a heartbeat was answered ${status}`);
     record(waited, readNow() - before);
@@ -48,7 +53,8 @@ async function probe(
 }
 
 if (import.meta.main) {
-  const [url = "", pid = "", idleUrl = "", holders = "1"] = process.argv.slice(2);
+  const [url = "", pid = "", idleUrl = "", holders = "1", connections = "1"] =
+    process.argv.slice(2);
   process.on("message", () => {
     isStopping = true;
   });
@@ -58,12 +64,24 @@ if (import.meta.main) {
   const record = (waited: number, worked: number): void => {
     waits.push(waited);
     work.push(worked);
-    if (waits.length === 1) process.send?.("ready");
+    if (work.length === 1) process.send?.("ready");
   };
+  const users = Number(holders);
+  const others = Array.from({ length: Number(connections) - 1 }, (_, index) =>
+    probe(
+      url,
+      ((index + 1) * INTERVAL) / Number(connections),
+      users,
+      () => 0,
+      (waited) => waits.push(waited),
+    ),
+  );
   await Promise.all([
-    probe(url, Number(holders), () => readWork(pid), record),
+    probe(url, 0, users, () => readWork(pid), record),
+    ...others,
     probe(
       idleUrl,
+      0,
       1,
       () => 0,
       (waited) => control.push(waited),

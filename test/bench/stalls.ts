@@ -39,10 +39,14 @@ interface HeavyCall {
   readonly prepare?: (site: Site) => Promise<void>;
   /** It cannot be done twice. */
   readonly isOnce?: boolean;
+  /** So many connections send heartbeats, 50 a second each; default: one. */
+  readonly connections?: number;
 }
 
 export interface StallRow {
   readonly name: string;
+  /** The server had thousands of heartbeats a second: what it did for them is no stall. */
+  readonly isLoaded: boolean;
   /** The heartbeats that were sent meanwhile. */
   readonly heartbeats: number;
   /** In milliseconds, of one call. */
@@ -62,23 +66,25 @@ export async function measureStalls(
   const isMeasured = ({ name }: HeavyCall): boolean =>
     only.length === 0 || only.some((text) => name.includes(text));
   const rows = await measureRows(stalls, HEAVY_CALLS.filter(isMeasured));
-  const figures = rows.flatMap(({ name, worstWork, work999 }): Figure[] => [
-    {
-      what: `99.9 % of main-thread work before a heartbeat, ${name}`,
-      value: work999,
-      unit: "ms",
-      goal: atMost(25),
-    },
-    {
-      what: `longest main-thread work before a heartbeat, ${name}`,
-      value: worstWork,
-      unit: "ms",
-      goal: atMost(100),
-    },
-  ]);
+  const figures = rows.flatMap(figuresOf);
   const site = `${formatNumber(stalls.holders)} registrations, ${formatNumber(stalls.auditLines)} audit lines`;
   return { figures, text: `${site}; milliseconds\n${tableOf(rows)}`, wrong: [] };
 }
+
+const figuresOf = ({ name, isLoaded, worstWait, worstWork, work999 }: StallRow): Figure[] =>
+  isLoaded
+    ? [figureOf("longest wait of a heartbeat", name, worstWait, 100)]
+    : [
+        figureOf("99.9 % of main-thread work before a heartbeat", name, work999, 25),
+        figureOf("longest main-thread work before a heartbeat", name, worstWork, 100),
+      ];
+
+const figureOf = (what: string, name: string, value: number, limit: number): Figure => ({
+  what: `${what}, ${name}`,
+  value,
+  unit: "ms",
+  goal: atMost(limit),
+});
 
 const tableOf = (rows: readonly StallRow[]): string =>
   formatColumns([
@@ -132,10 +138,10 @@ interface Measurement {
 }
 
 async function measureRow(
-  { name, run, isOnce = false }: HeavyCall,
+  { name, run, isOnce = false, connections = 1 }: HeavyCall,
   { server, idle, site, size }: Measurement,
 ): Promise<StallRow> {
-  const probe = startProbe([server.url, server.pid, idle.url, size.holders]);
+  const probe = startProbe([server.url, server.pid, idle.url, size.holders, connections]);
   await probe.ready;
   const begin = performance.now();
   const enough = begin + size.secondsPerCall * 1_000;
@@ -150,6 +156,7 @@ async function measureRow(
   const { waits, work, control } = await probe.stop();
   return {
     name,
+    isLoaded: connections > 1,
     duration,
     heartbeats: waits.length,
     worstWait: Math.max(...waits),
@@ -346,6 +353,11 @@ const HEAVY_CALLS: readonly HeavyCall[] = [
   get(`${ADMIN}/report`),
   { ...get(LONG_REPORT), isOnce: true },
   { ...get(`${LONG_REPORT}&sessions=true&rows=100000`), isOnce: true },
+  {
+    ...get(LONG_REPORT),
+    name: "GET /report of 18 months, and 5,000 heartbeats a second",
+    connections: 100,
+  },
   { ...get(`${ADMIN}/report/what-if?product=${PRODUCT}&slots=100..104`), isOnce: true },
   MAKE_STATEMENTS,
   { ...post("/usage/rebuild"), isOnce: true },
