@@ -87,6 +87,8 @@ if (import.meta.main) {
       (waited) => control.push(waited),
     ),
   ]);
-  process.send?.({ waits, work, control } satisfies Probed);
-  process.disconnect?.();
+  // A long message is not sent at once.
+  process.send?.({ waits, work, control } satisfies Probed, undefined, undefined, () =>
+    process.disconnect?.(),
+  );
 }
