@@ -15,6 +15,7 @@ import { realDisk } from "../../platform/files/disk.ts";
 import { readBootClock } from "../../platform/system/boot-clock.ts";
 import { readMachineComponents } from "../../platform/system/machine.ts";
 import { log } from "../../platform/log.ts";
+import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
 import { becomeFolderOwner } from "../../platform/files/owner.ts";
 import { builtInTrust } from "../../platform/embedded/version.ts";
 import { runCheckpoint } from "../../operations/folder/checkpoint.ts";
@@ -205,9 +206,9 @@ function createRulesInspector(environment: Environment): RulesInspector {
     const exit = await runChildCommand(["rules-job"], childEnvironment, signal ?? NEVER, input);
     if (!exit.ok) return exit;
     const { exitCode, stdout } = exit.value;
-    return exitCode === EXIT_OK
-      ? ok(JSON.parse(stdout) as InspectedRules)
-      : err(toMaintenanceFault(exit.value));
+    if (exitCode !== EXIT_OK) return err(toMaintenanceFault(exit.value));
+    // Thousands of rules or findings take long enough for a step of their own.
+    return ok(await runBetweenRequests(() => JSON.parse(stdout) as InspectedRules));
   };
 }
 

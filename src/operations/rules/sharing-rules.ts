@@ -6,7 +6,10 @@ import type { State, License } from "../../domain/model/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { InvalidRulesFault, MaintenanceFault } from "../../faults/fault-types.ts";
 import { sha256 } from "../../platform/crypto/hash.ts";
-import { repeatBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
+import {
+  repeatBetweenRequests,
+  runBetweenRequests,
+} from "../../platform/schedule/yield-to-requests.ts";
 import { TaskQueue } from "../../platform/schedule/task-queue.ts";
 import type { InspectedRules } from "../../rules/inspect-rules.ts";
 import type { RulesFinding } from "../../rules/rules-finding.ts";
@@ -78,8 +81,10 @@ export class SharingRules {
       if (!inspected.ok) return inspected;
       const { findings } = inspected.value;
       const rules = hasErrors(findings) ? null : inspected.value.rules;
-      const figures = await this.#store.read((state, { at }) =>
-        rules === null ? null : readPoolFigures(rules, state, at),
+      const figures = await runBetweenRequests(() =>
+        this.#store.read((state, { at }) =>
+          rules === null ? null : readPoolFigures(rules, state, at),
+        ),
       );
       if (!figures.ok) return figures;
       const preview =
@@ -87,8 +92,9 @@ export class SharingRules {
           ? null
           : await previewRules(rules, figures.value, (view) => this.#store.peek(view));
       const checked = { digest: sha256(text), findings, preview };
-      // Like every other reply, it waits until what it shows is on disk.
-      return this.#store.read(() => checked);
+      // Like every other reply, it waits until what it shows is on disk. In a step of its own: the
+      // caller makes a long text of it.
+      return runBetweenRequests(() => this.#store.read(() => checked));
     });
   }
 

@@ -1,13 +1,29 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { TaskQueue } from "./task-queue.ts";
 
-const queue = new TaskQueue(setImmediate);
+/** A piece that took longer is followed by a pause: requests that came meanwhile are finished. */
+const LONG_PIECE_MS = 6;
+const PAUSE_MS = 2;
+
+let lastPieceMs = 0;
+
+const queue = new TaskQueue(() =>
+  lastPieceMs > LONG_PIECE_MS ? setTimeout(PAUSE_MS) : setImmediate(),
+);
 
 /**
  * Runs a piece of work that takes a few milliseconds, after all pieces queued before it. Requests
  * are served between two pieces, so no request waits for more than one.
  */
-export const runBetweenRequests = <T>(work: () => T): Promise<T> => queue.runTask(work);
+export const runBetweenRequests = <T>(work: () => T): Promise<T> =>
+  queue.runTask(() => {
+    const begin = performance.now();
+    try {
+      return work();
+    } finally {
+      lastPieceMs = performance.now() - begin;
+    }
+  });
 
 /**
  * So long a request may wait for a step of other work, besides the last part of the step. A request
