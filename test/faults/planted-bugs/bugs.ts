@@ -422,7 +422,7 @@ export const STORE_BUGS: readonly StoreBug[] = [
   },
   {
     name: "verify is not retried after a checkpoint interfered",
-    in: "verifyLiveFolder",
+    in: "readLiveFolder",
     find: "let $attempt = 1;",
     replace: "let $attempt = MAX_ATTEMPTS",
     caughtBy: ["backups"],
