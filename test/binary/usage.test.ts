@@ -41,6 +41,7 @@ test("usage survives a stop and a kill, and berth usage prints it", async () => 
   expect(await first.stop()).toBe(0);
   expect(readdirSync(join(folder, "usage")).toSorted()).toEqual([
     expect.stringMatching(/^\d{4}-\d{2}-1\.jsonl$/),
+    expect.stringMatching(/^lines-\d{4}-\d{2}-2\.jsonl$/),
     "lock",
     "position.json",
   ]);
