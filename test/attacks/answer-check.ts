@@ -14,11 +14,15 @@ export function findAnswerProblem(
 ): string | null {
   if (answer === null) return "was not answered";
   const { status } = answer;
-  if (status >= 500) return `is answered ${status}`;
+  if (status >= 500 && !isBusy(answer)) return `is answered ${status}`;
   if (status < 200 || (status >= 300 && status < 400)) return `is answered ${status}`;
   if (status < 300) return mustRefuse ? "is granted" : findExcess(answer.body);
   return method === "HEAD" ? findHeadProblem(answer) : findRefusalProblem(answer);
 }
+
+/** Only reports and other long jobs are refused with it, and with the time of another try. */
+const isBusy = ({ status, head, body }: RawAnswer): boolean =>
+  status === 503 && /^retry-after: \d+\r?$/im.test(head) && body.includes('"too_many_jobs"');
 
 function findRefusalProblem({ status, head, body }: RawAnswer): string | null {
   if (!/^content-type: application\/json/im.test(head)) return "is refused, but not in JSON";

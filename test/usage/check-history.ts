@@ -11,7 +11,7 @@ export async function checkHistory(seed: number): Promise<SimulatedHistory> {
   const expected = { seed, ...dumpTable(table) };
   const records = await readRecords(history);
   await history.rebuild();
-  expect(history.countRecordedLines()).toBeGreaterThan(5);
+  expect(history.countRecordedLines()).toBeGreaterThan(0);
   expect(await readRecords(history)).toEqual(records);
   expect({ seed, ...dumpTable(await history.readAnew()) }).toEqual(expected);
   if (history.tearFile()) {

@@ -16,6 +16,9 @@ import { withoutBerthVariables } from "./maintenance.ts";
 /** A disk that does not answer must not block other jobs. */
 const TIME_LIMIT = 30 * MINUTE;
 
+/** So many lines of the audit log are read in a tenth of a second, in short steps. */
+const MAX_LINES_IN_SERVER = 5_000;
+
 const LF = 10;
 
 /** Computes replies with the hidden command `history-job`. */
@@ -31,6 +34,7 @@ export function createHistoryProcess(
   };
   let share: number | null = null;
   return {
+    isNeeded: () => history.auditLogSource().lastSeq > MAX_LINES_IN_SERVER,
     async reply(request, { isCompressed, signal }) {
       return queue.runJob<Uint8Array<ArrayBuffer>, HistoryFault>(signal, async (cancel) => {
         // What was acknowledged is in the files then.

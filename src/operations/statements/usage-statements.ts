@@ -204,7 +204,8 @@ export class UsageStatements {
   }
 
   async #computeUsage(wanted: StatementRequest): StatementResult<StatementUsage> {
-    if (this.#process === null) return computeStatementUsage(openHistory(this.#store), wanted);
+    if (this.#process?.isNeeded() !== true)
+      return computeStatementUsage(openHistory(this.#store), wanted);
     const options = { isCompressed: false, signal: null };
     const reply = await this.#process.reply({ type: "statement", wanted }, options);
     if (!reply.ok) return reply;

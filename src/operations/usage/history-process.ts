@@ -32,6 +32,8 @@ export interface HistoryProgress {
  * the history of a large site would hold up all other requests.
  */
 export interface HistoryProcess {
+  /** False: the history is so short that the server itself takes less time than the process. */
+  readonly isNeeded: () => boolean;
   /** The JSON text of the reply. */
   readonly reply: (
     request: HistoryRequest,

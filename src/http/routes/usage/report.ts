@@ -58,13 +58,13 @@ const ReportProgressReply = Type.Object(
 export type ReportProgressReply = Static<typeof ReportProgressReply>;
 
 export const report = ({ reports, historyProcess, keepOpen }: RouteDeps) => {
-  /** In a server, in a process of its own. */
+  /** In a server with a long history, in a process of its own. */
   const replyFrom = async <T>(
     request: Request,
     wanted: HistoryRequest,
     compute: () => Promise<T>,
   ): Promise<T> => {
-    if (historyProcess === null) return compute();
+    if (historyProcess?.isNeeded() !== true) return compute();
     const isCompressed = acceptsGzip(request);
     const release = keepOpen(request);
     try {
