@@ -1,12 +1,15 @@
 import { dirname, join } from "node:path";
+import { parseKeyText } from "../license/documents/encrypted-key.ts";
+import type { PublicKey } from "../license/documents/keys.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { errorCode } from "../platform/files/system-error.ts";
 import { replaceFile } from "../platform/files/files.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import { randomBytes } from "../platform/crypto/random.ts";
-import { findEarlierKeyIds, hasKeyFile, isKeyEncrypted } from "./key-file.ts";
+import { issuingKeyFile, listIssuingKeys } from "./key-file.ts";
 import { withDeskLock } from "./ledger/ledger.ts";
-import { readTrustChain, TRUST_FILE } from "./desk-records.ts";
+import { readDeskTrust } from "./desk-records.ts";
+import { TRUST_FILE } from "./trust-document.ts";
 import { DeskRefused } from "./desk-refused.ts";
 
 const KIND = "berth-desk-backup";
@@ -35,20 +38,41 @@ const isTemporary = (name: string): boolean => /\.(?:lock|new)$/.test(name);
 
 /** Whether a backup would contain a key that any reader of it could sign with. */
 export const hasUnencryptedKey = (disk: Disk, folder: string): boolean =>
-  hasKeyFile(disk, folder) &&
-  [null, ...findEarlierKeyIds(disk, folder)].some((id) => !isKeyEncrypted(disk, folder, id));
+  listIssuingKeys(disk, folder).some((id) => !issuingKeyFile(disk, folder, id).isEncrypted);
 
 /** Returns every file of the desk as one JSON text; an encrypted key stays encrypted. */
 export async function backUpDesk(disk: Disk, folder: string, at: string): Promise<string> {
-  const { vendor } = await readTrustChain(disk, folder);
+  const { vendor } = await readDeskTrust(disk, folder);
   return withDeskLock(disk, folder, async () => {
     const names = disk.list(folder).filter((name) => isFileName(name) && !isTemporary(name));
+    refuseRootFiles(disk, folder, names, vendor.jwk);
     const files = names.toSorted().flatMap((name) => readBackedUpFile(disk, folder, name));
     const head = { kind: KIND, version: VERSION, made_at: at, vendor: vendor.vendor } as const;
     const backup: Backup = { ...head, files };
     return `${JSON.stringify(backup, null, 1)}\n`;
   });
 }
+
+/** A copy of the root under another name; only one without a passphrase can be recognized. */
+function refuseRootFiles(
+  disk: Disk,
+  folder: string,
+  names: readonly string[],
+  root: PublicKey,
+): void {
+  for (const name of names) {
+    if ((disk.stat(join(folder, name))?.size ?? 0) > MAX_KEY_BYTES) continue;
+    const bytes = readRegularFile(disk, join(folder, name));
+    const key = bytes && parseKeyText(new TextDecoder().decode(bytes));
+    if (key?.x !== root.x) continue;
+    throw new DeskRefused(
+      `${join(folder, name)} contains the vendor's root key, which must not be in a backup`,
+      "move it to a medium of its own: who holds it is the vendor",
+    );
+  }
+}
+
+const MAX_KEY_BYTES = 4_096;
 
 /** Empty for a subfolder: a desk has none, so it does not belong to the desk. */
 function readBackedUpFile(disk: Disk, folder: string, name: string): BackedUpFile[] {
@@ -129,7 +153,7 @@ export async function restoreDesk(disk: Disk, folder: string, backup: DeskBackup
     for (const { name, bytes } of backup.files) {
       await replaceFile(disk, join(temporary, name), bytes);
     }
-    await readTrustChain(disk, temporary);
+    await readDeskTrust(disk, temporary);
   } catch (error) {
     for (const name of disk.list(temporary)) disk.remove(join(temporary, name));
     disk.removeFolder(temporary);

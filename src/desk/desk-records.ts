@@ -1,145 +1,140 @@
 import { join } from "node:path";
-import { describeDocumentFault } from "../license/documents/document-fault.ts";
+import { DAY, instant, later, SECOND, type Instant } from "../domain/time.ts";
+import { verifyCertificate, type KeyCertificate } from "../license/documents/certificate.ts";
 import { keyIdOf } from "../license/documents/keys.ts";
-import { verifyTrustDocument, type Vendor } from "../license/documents/trust.ts";
+import type { Vendor } from "../license/documents/trust.ts";
 import type { Disk } from "../platform/files/disk.ts";
-import { hasKeyFile } from "./key-file.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
 import { readTrustEntries, refuseOtherFormat } from "./ledger/ledger-lines.ts";
 import { Ledger } from "./ledger/ledger.ts";
-import type { TrustEntry } from "./ledger/ledger-entries.ts";
+import type { KeyEntry, TrustEntry } from "./ledger/ledger-entries.ts";
 import { DeskRefused } from "./desk-refused.ts";
+import { rootKeyFile } from "./key-file.ts";
+import { readTrustDocument, TRUST_FILE, type TrustDocument } from "./trust-document.ts";
 
-export const TRUST_FILE = "trust.jwt";
+/** An issuing key of the desk, by its certificate. */
+export interface CertifiedKey {
+  readonly id: string;
+  readonly cert: string;
+  readonly certificate: KeyCertificate;
+  /** When the desk accepted the certificate. */
+  readonly since: string;
+}
 
-/** The file of a trust document after the first one. */
-export const successorFileName = (version: number): string => `successor-${version}.jwt`;
-
-/** What a desk holds besides its key; it can be read without a passphrase. */
+/** What a desk holds besides its keys; it can be read without a passphrase. */
 export interface DeskRecords {
   readonly vendor: Vendor;
+  /** The newest trust document. */
+  readonly trust: TrustDocument;
+  /** The keys with a certificate; the current one is the first. */
+  readonly keys: readonly CertifiedKey[];
   readonly ledger: Ledger;
   /** Messages for the user of the desk. */
   readonly notes: readonly string[];
 }
 
-/** A document that is on the ledger but not in the folder. */
-export interface MissingDocument {
-  readonly file: string;
-  readonly document: string;
-  /** `is missing` or `is older than …`, and what happens next. */
-  readonly message: string;
+/** The newest trust document of the folder and the ledger. */
+export interface DeskTrust extends TrustDocument {
+  /** Why the file has to be written again from the ledger; null: it need not. */
+  readonly fileFault: string | null;
 }
 
-/** The vendor by its newest document, and the files that lead to it, oldest first. */
-export interface TrustChain {
-  readonly vendor: Vendor;
-  readonly files: readonly string[];
-  /** They count as part of the chain; the next command that signs writes them first. */
-  readonly missingDocuments: readonly MissingDocument[];
-  /** Why nothing may be signed: the ledger lists a newer document than the folder has. */
-  readonly fault: TrustChainFault | null;
-}
-
-export interface TrustChainFault {
-  readonly message: string;
-  readonly hint: string;
-}
-
-export async function loadDeskRecords(disk: Disk, folder: string) {
-  const chain = await readTrustChain(disk, folder);
+export async function loadDeskRecords(disk: Disk, folder: string): Promise<DeskRecords> {
+  const trust = await readDeskTrust(disk, folder);
   const ledger = await Ledger.open(disk, folder);
-  return { vendor: chain.vendor, ledger, chain, notes: [...ledger.notes, ...chainNotes(chain)] };
+  const { vendor, fileFault } = trust;
+  const keys = await readKeys(ledger.keyEntries(), vendor);
+  const notes = fileFault === null ? ledger.notes : [...ledger.notes, `${fileFault}: ${REWRITTEN}`];
+  return { vendor, trust, keys, ledger, notes };
 }
 
-const chainNotes = ({ missingDocuments, fault }: TrustChain): string[] => [
-  ...missingDocuments.map(({ file, message }) => `${file} ${message}`),
-  ...(fault === null ? [] : [`${fault.message}: ${fault.hint}`]),
-];
+const REWRITTEN = "the next command that signs writes it again from the ledger";
 
 /**
- * Verifies each document with the keys that the one before it names. A document that is not in the
- * folder is replaced by the ledger's copy. Writes nothing.
+ * Reads the newest trust document: that of the folder, or a newer one of the ledger. Writes
+ * nothing.
  */
-export async function readTrustChain(disk: Disk, folder: string): Promise<TrustChain> {
+export async function readDeskTrust(disk: Disk, folder: string): Promise<DeskTrust> {
+  refuseRootInside(disk, folder);
   refuseOtherFormat(disk, folder);
-  const read = (file: string): string | null => {
-    const bytes = disk.read(join(folder, file));
-    return bytes === null ? null : new TextDecoder().decode(bytes).trim();
-  };
-  const trust = read(TRUST_FILE);
-  if (trust === null) throw missingTrustFile(disk, folder);
-  const first = await verifyTrustDocument(trust, () => null);
-  if (!first.ok)
-    throw new DeskRefused(`${join(folder, TRUST_FILE)} ${describeDocumentFault(first.fault)}`, "");
-  const trustEntries = readTrustEntries(disk, folder);
-  let vendor = first.value;
-  const files = [TRUST_FILE];
-  const missingDocuments: MissingDocument[] = [];
-  for (;;) {
-    const before = vendor;
-    const file = successorFileName(before.version + 1);
-    const text = read(file);
-    const copy = text === null ? findLedgerCopy(before, trustEntries) : null;
-    const next = text ?? copy?.document;
-    if (next === undefined) break;
-    const verified = await verifyTrustDocument(next, () => before);
-    if (!verified.ok && copy !== null) break;
-    if (!verified.ok)
-      throw new DeskRefused(`${join(folder, file)} ${describeDocumentFault(verified.fault)}`, "");
-    vendor = verified.value;
-    if (copy !== null) missingDocuments.push(copy);
-    if (copy?.file !== TRUST_FILE) files.push(file);
+  const path = join(folder, TRUST_FILE);
+  const bytes = disk.stat(folder) === null ? null : disk.read(path);
+  const newest = readTrustEntries(disk, folder).reduce<TrustEntry | null>(
+    (before, entry) => (before === null || entry.version > before.version ? entry : before),
+    null,
+  );
+  if (bytes === null) {
+    if (newest === null)
+      throw new DeskRefused(`${folder} is not a desk`, "create one with berth vendor init");
+    const trust = await readTrustDocument(newest.document, "the trust document in the ledger");
+    return { ...trust, fileFault: `${path} is missing` };
   }
-  return { vendor, files, missingDocuments, fault: findChainFault(vendor, trustEntries) };
+  const file = await readTrustDocument(new TextDecoder().decode(bytes), path);
+  if (newest === null) return { ...file, fileFault: null };
+  const trust = await readTrustDocument(newest.document, "the trust document in the ledger");
+  if (trust.vendor.jwk.x !== file.vendor.jwk.x) {
+    throw new DeskRefused(
+      `${path} is of another vendor than the ledger`,
+      "move it to another folder: the next command that signs writes it again from the ledger",
+    );
+  }
+  if (file.vendor.version >= trust.vendor.version) return { ...file, fileFault: null };
+  return { ...trust, fileFault: `${path} is older than in the ledger` };
 }
 
-function missingTrustFile(disk: Disk, folder: string): DeskRefused {
-  if (disk.stat(folder) === null || !hasKeyFile(disk, folder)) {
-    return new DeskRefused(`${folder} is not a desk`, "create one with berth vendor init");
-  }
-  return new DeskRefused(
-    `${join(folder, TRUST_FILE)} is missing`,
-    "copy it back from a backup, or from a site or medium that it was distributed to",
+/** A thief of the desk must not find the root there. */
+export function refuseRootInside(disk: Disk, folder: string): void {
+  if (disk.stat(folder) === null) return;
+  const [file] = rootKeyFile(disk, folder).files;
+  if (file === undefined) return;
+  throw new DeskRefused(
+    `${join(folder, file)} is the vendor's root key, and must not be in the desk's folder`,
+    "move it to a medium of its own, with a copy of trust.jwt: its holder is the vendor",
   );
 }
 
-const findEntry = (entries: readonly TrustEntry[], version: number): TrustEntry | undefined =>
-  entries.findLast((entry) => entry.version === version);
-
-const REWRITE_NOTE = "the next command that signs writes it again from the ledger";
-
-/** While the first key is the current one, a new version replaces trust.jwt. */
-function findLedgerCopy(before: Vendor, entries: readonly TrustEntry[]): MissingDocument | null {
-  const version = before.version + 1;
-  const entry = findEntry(entries, version);
-  if (entry === undefined) return null;
-  const { document } = entry;
-  return entry.key === before.vendor
-    ? { file: TRUST_FILE, document, message: `is older than in the ledger: ${REWRITE_NOTE}` }
-    : { file: successorFileName(version), document, message: `is missing: ${REWRITE_NOTE}` };
-}
-
-/** A document without a ledger line is no fault: the line may be among those that were lost. */
-function findChainFault(vendor: Vendor, entries: readonly TrustEntry[]): TrustChainFault | null {
-  const newest = entries.at(-1);
-  const [current] = vendor.keys;
-  if (newest === undefined || current === undefined || newest.version < vendor.version) return null;
-  if (newest.version === vendor.version) {
-    if (newest.key === keyIdOf(current)) return null;
-    return {
-      message: `the newest trust document has another current key than the ledger: ${keyIdOf(current)} instead of ${newest.key}`,
-      hint: "restore the document and the key from a backup of this desk",
-    };
+/** Newest first. A line with a wrong certificate is left out: berth vendor verify names it. */
+async function readKeys(entries: readonly KeyEntry[], vendor: Vendor): Promise<CertifiedKey[]> {
+  const keys: CertifiedKey[] = [];
+  for (const { cert, at } of entries.toReversed()) {
+    const verified = await verifyCertificate(cert, vendor, []);
+    if (!verified.ok) continue;
+    const id = keyIdOf(verified.value.cnf.jwk);
+    if (keys.some((key) => key.id === id)) continue;
+    keys.push({ id, cert, certificate: verified.value, since: at });
   }
-  const next = vendor.version + 1;
-  const isFirstKey = findEntry(entries, next)?.key === vendor.vendor;
-  return isFirstKey
-    ? {
-        message: `${TRUST_FILE} is older than in the ledger: version ${vendor.version} instead of ${next}`,
-        hint: "copy the newer one back from a backup, or from a site that has it",
-      }
-    : {
-        message: `${successorFileName(next)} is missing`,
-        hint: "copy it back from the folder it was moved to",
-      };
+  return keys;
 }
+
+export type KeyState = "current" | "earlier" | "ended" | "retired";
+
+/** What may be done with a key at `now`: an earlier one still confirms codes of its policies. */
+export function stateOfKey(
+  { keys, vendor }: Pick<DeskRecords, "keys" | "vendor">,
+  key: CertifiedKey,
+  now: Instant,
+): KeyState {
+  if (vendor.retired.includes(key.id)) return "retired";
+  if (endOfKey(key) <= now) return "ended";
+  return keys[0]?.id === key.id ? "current" : "earlier";
+}
+
+/** So long before its end a key should be replaced. */
+const WARNING_TIME = 90 * DAY;
+
+/** Reminds of a current key that ends soon. */
+export function describeEndOfKey(
+  records: Pick<DeskRecords, "keys" | "vendor">,
+  now: Instant,
+): string[] {
+  const [current] = records.keys;
+  if (current === undefined || stateOfKey(records, current, now) !== "current") return [];
+  const end = endOfKey(current);
+  if (now < later(end, -WARNING_TIME)) return [];
+  return [
+    `the key ${current.id} of this desk ends on ${rfc3339(end).slice(0, 10)}; make a new one: berth vendor key new`,
+  ];
+}
+
+export const endOfKey = ({ certificate }: Pick<CertifiedKey, "certificate">): Instant =>
+  instant(certificate.until * SECOND);

@@ -1,231 +1,388 @@
 import { join } from "node:path";
-import { SECOND, type Instant } from "../domain/time.ts";
-import { keyIdOf, generateKey, publicPart, type PrivateKey } from "../license/documents/keys.ts";
-import type { Vendor } from "../license/documents/trust.ts";
+import { DAY, instant, later, SECOND, type Instant } from "../domain/time.ts";
+import type { IssuingKey } from "../license/documents/document.ts";
+import { signKeyRequest } from "../license/documents/key-request.ts";
+import { verifyCertificate, type KeyCertificate } from "../license/documents/certificate.ts";
+import { generateKey, keyIdOf, publicPart, type PrivateKey } from "../license/documents/keys.ts";
+import type { Signer, Vendor } from "../license/documents/trust.ts";
 import { wallClock } from "../platform/clock.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { replaceFile } from "../platform/files/files.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
-import { changePassphrase, hasKeyFile, isCurrentKeyEncrypted, promoteKey } from "./key-file.ts";
-import { readCurrentKey, writeKey, type PassphraseChange } from "./key-file.ts";
-import { Ledger, withDeskLock } from "./ledger/ledger.ts";
-import { loadDeskRecords, readTrustChain, successorFileName, TRUST_FILE } from "./desk-records.ts";
-import type { DeskRecords } from "./desk-records.ts";
+import {
+  describeEndOfKey,
+  endOfKey,
+  loadDeskRecords,
+  readDeskTrust,
+  refuseRootInside,
+  stateOfKey,
+  type CertifiedKey,
+  type DeskRecords,
+  type KeyState,
+} from "./desk-records.ts";
 import { DeskRefused } from "./desk-refused.ts";
-import { refuseTooManyKeys, signCheckedTrustDocument } from "./trust-document.ts";
+import { issuingKeyFile, listIssuingKeys } from "./key-file.ts";
+import { Ledger, withDeskLock } from "./ledger/ledger.ts";
+import { LEDGER_FILE } from "./ledger/ledger-lines.ts";
+import { Root } from "./root.ts";
+import { TRUST_FILE, type TrustDocument } from "./trust-document.ts";
 
 export interface NewDesk {
   readonly name: string;
-  readonly products: string[];
+  readonly products: readonly string[];
+  /** Of the desk's issuing key. */
   readonly passphrase: string | null;
+  /** Default: none. */
+  readonly rootPassphrase?: string | null;
 }
 
-/** When sites stop accepting documents of earlier keys; null: once they have the new document. */
-export interface KeyRetirement {
-  readonly from: Instant | null;
-}
+/** So long an issuing key is certified, if nothing else is said. */
+const USUAL_KEY_DAYS = 5 * 365;
 
-/** A vendor's licensing desk: its key, its newest trust document and its ledger. */
+/** Where the root of a new vendor is put. */
+export const usualRootFolder = (folder: string): string => `${folder}-root`;
+
+/** A vendor's licensing desk: its issuing key, its newest trust document and its ledger. */
 export class Desk implements DeskRecords {
   readonly vendor: Vendor;
-  readonly key: PrivateKey;
+  readonly trust: TrustDocument;
+  readonly keys: readonly CertifiedKey[];
   readonly ledger: Ledger;
   readonly notes: readonly string[];
+  /** The current key, which signs. */
+  readonly issuing: IssuingKey;
+  readonly #readKey: (key: CertifiedKey) => Promise<PrivateKey>;
 
   private constructor(
-    vendor: Vendor,
-    key: PrivateKey,
-    ledger: Ledger,
-    notes: readonly string[] = [],
+    records: DeskRecords,
+    issuing: IssuingKey,
+    readKey: (key: CertifiedKey) => Promise<PrivateKey>,
   ) {
-    this.vendor = vendor;
-    this.key = key;
-    this.ledger = ledger;
-    this.notes = notes;
+    ({
+      vendor: this.vendor,
+      trust: this.trust,
+      keys: this.keys,
+      ledger: this.ledger,
+      notes: this.notes,
+    } = records);
+    this.issuing = issuing;
+    this.#readKey = readKey;
   }
 
   /** Called before the user is asked for a new passphrase. */
-  static refuseExistingDesk(disk: Disk, folder: string): void {
-    if (disk.stat(folder) === null || !hasKeyFile(disk, folder)) return;
+  static refuseExisting(disk: Disk, folder: string): void {
+    refuseRootInside(disk, folder);
+    if (disk.stat(folder) === null || disk.stat(join(folder, LEDGER_FILE)) === null) return;
     throw new DeskRefused(`${folder} is already a desk`, "specify another folder with --dir DIR");
   }
 
+  /** Creates a vendor: its root in a folder beside the desk, and the desk with an issuing key. */
   static async create(
     disk: Disk,
     folder: string,
-    { name, products, passphrase }: NewDesk,
+    { name, products, passphrase, rootPassphrase = null }: NewDesk,
+    rootFolder: string = usualRootFolder(folder),
   ): Promise<Desk> {
-    Desk.refuseExistingDesk(disk, folder);
-    const key = await generateKey();
-    const vendor = { vendor: keyIdOf(key), name, version: 1, products, keys: [publicPart(key)] };
-    const trust = await signCheckedTrustDocument(vendor, key, null);
-    disk.makeFolder(folder);
-    await replaceFile(disk, join(folder, TRUST_FILE), Buffer.from(`${trust}\n`));
-    await Ledger.create(disk, folder);
-    // The key comes last: a folder without a key is not a desk yet, so `create` can run again.
-    await writeKey(disk, folder, key, passphrase);
-    return new Desk(vendor, key, await Ledger.open(disk, folder));
-  }
-
-  /** Adds products by signing the next version of the trust document. */
-  async addProducts(disk: Disk, folder: string, products: readonly string[]): Promise<Desk> {
-    const all = [...new Set([...this.vendor.products, ...products])];
-    if (all.length === this.vendor.products.length) return this;
-    return this.#withProducts(disk, folder, all);
-  }
-
-  /** Removes a product by signing the next version of the trust document. */
-  removeProduct(disk: Disk, folder: string, product: string): Promise<Desk> {
-    const remaining = this.vendor.products.filter((code) => code !== product);
-    return this.#withProducts(disk, folder, remaining);
-  }
-
-  async #withProducts(disk: Disk, folder: string, products: string[]): Promise<Desk> {
-    const vendor = { ...this.vendor, version: this.vendor.version + 1, products };
-    const trust = await signCheckedTrustDocument(vendor, this.key, this.vendor);
-    await withDeskLock(disk, folder, async () => {
-      const { files } = await this.#readUnchangedChain(disk, folder);
-      await this.ledger.appendWhileLocked(trustEntry(vendor, trust));
-      // Once a successor exists, trust.jwt must stay: its key gives the vendor its id.
-      const file = files.length === 1 ? TRUST_FILE : successorFileName(vendor.version);
-      await replaceFile(disk, join(folder, file), Buffer.from(`${trust}\n`));
+    Desk.refuseExisting(disk, folder);
+    const root = await Root.create(disk, rootFolder, {
+      name,
+      products,
+      passphrase: rootPassphrase,
     });
-    return new Desk(vendor, this.key, this.ledger);
+    return Desk.createFor(disk, folder, root, passphrase);
   }
 
-  /**
-   * Makes a new key the current one, by a document that the old key signs. A new site installs
-   * `trust.jwt` first and then each successor in order. The old key file stays. `retire` retires
-   * every earlier key: at once at each site that installs the document, or from an instant on.
-   */
-  async rotateKey(
+  /** Creates a desk for a root that exists. The ledger comes last: until then there is no desk. */
+  static async createFor(
+    disk: Disk,
+    folder: string,
+    root: Root,
+    passphrase: string | null,
+    period = usualPeriod(),
+  ): Promise<Desk> {
+    Desk.refuseExisting(disk, folder);
+    disk.makeFolder(folder);
+    const key = await generateKey();
+    const cert = await root.certify(publicPart(key), period);
+    await replaceFile(disk, join(folder, TRUST_FILE), Buffer.from(`${root.trust.document}\n`));
+    await issuingKeyFile(disk, folder, keyIdOf(key)).write(key, passphrase);
+    const at = rfc3339(wallClock());
+    const entries = [trustEntry(root.trust, at), keyEntry(key, cert, period.until, at)];
+    await Ledger.create(disk, folder, entries);
+    return Desk.open(disk, folder, passphrase);
+  }
+
+  /** Whether the current key needs a passphrase. Refuses a folder that is not a desk. */
+  static async needsPassphrase(disk: Disk, folder: string): Promise<boolean> {
+    await readDeskTrust(disk, folder);
+    const { keys } = await loadDeskRecords(disk, folder);
+    const id = keys[0]?.id;
+    return id !== undefined && issuingKeyFile(disk, folder, id).isEncrypted;
+  }
+
+  /** Opens a desk for signing, after finishing what an interrupted command left. */
+  static async open(
     disk: Disk,
     folder: string,
     passphrase: string | null,
-    retire: KeyRetirement | null = null,
+    now: Instant = wallClock(),
   ): Promise<Desk> {
-    refuseTooManyKeys(this.vendor);
-    const key = await generateKey();
-    const keys = [publicPart(key), ...this.vendor.keys];
-    const vendor: Vendor = {
-      ...this.vendor,
-      version: this.vendor.version + 1,
-      keys,
-      ...(retire !== null && { retired: retiredKeys(this.vendor, retire) }),
+    const records = await loadDeskRecords(disk, folder);
+    records.ledger.refuseIfIncomplete();
+    const current = requireCurrentKey(records, now);
+    const readKey = async (certified: CertifiedKey): Promise<PrivateKey> => {
+      const read = await issuingKeyFile(disk, folder, certified.id).read(passphrase);
+      // All 32 bytes: the id is shorter.
+      if (read.x === certified.certificate.cnf.jwk.x) return read;
+      throw new DeskRefused(
+        `the file of the key ${certified.id} contains another key, ${keyIdOf(read)}`,
+        "restore it from a backup",
+      );
     };
-    const trust = await signCheckedTrustDocument(vendor, this.key, this.vendor);
-    await withDeskLock(disk, folder, async () => {
-      await this.#readUnchangedChain(disk, folder);
-      // The ledger line with the document makes the new key the current one, so the key must be
-      // durable before that line.
-      await writeKey(disk, folder, key, passphrase, keyIdOf(key));
-      await this.ledger.appendWhileLocked(trustEntry(vendor, trust));
-      const path = join(folder, successorFileName(vendor.version));
-      await replaceFile(disk, path, Buffer.from(`${trust}\n`));
-      await promoteKey(disk, folder, vendor);
-    });
-    return new Desk(vendor, key, this.ledger);
+    const key = await readKey(current);
+    const isRewritten = await rewriteTrustFile(disk, folder);
+    const notes = [
+      ...records.ledger.notes,
+      ...(isRewritten ? [`${TRUST_FILE} was written again from the ledger`] : []),
+      ...describeEndOfKey(records, now),
+    ];
+    return new Desk({ ...records, notes }, { key, cert: current.cert }, readKey);
   }
 
-  /** Sets, changes or (null) removes the passphrase. */
+  /** A key that signed before: only codes of its own policies are still signed with it. */
+  async openKey({ key: { x }, certificate }: Signer, now: Instant): Promise<PrivateKey> {
+    const key = this.keys.find((candidate) => candidate.certificate.cnf.jwk.x === x);
+    const state = key && stateOfKey(this, { ...key, certificate }, now);
+    if (key === undefined || state === undefined || state === "retired" || state === "ended") {
+      const id = keyIdOf(certificate.cnf.jwk);
+      const problem = state === undefined ? "is not a key of this desk" : UNUSABLE[state];
+      throw new DeskRefused(
+        `the policy is signed with the key ${id}, which ${problem}`,
+        "make the policy again with berth vendor policy, and take it to the site",
+      );
+    }
+    return x === this.issuing.key.x ? this.issuing.key : this.#readKey(key);
+  }
+
+  /** Accepts a newer trust document of the same root. False: it is known. */
+  static async acceptTrust(disk: Disk, folder: string, trust: TrustDocument): Promise<boolean> {
+    return withRecords(disk, folder, async (records) => {
+      if (records.trust.document === trust.document) return false;
+      const { vendor } = records;
+      if (vendor.jwk.x !== trust.vendor.jwk.x) throw otherRoot(vendor.vendor);
+      if (trust.vendor.version <= vendor.version) {
+        const isOlder = trust.vendor.version < vendor.version;
+        throw new DeskRefused(
+          isOlder
+            ? `the desk has version ${vendor.version} of the trust document, and this is version ${trust.vendor.version}`
+            : `this is another version ${vendor.version} of the trust document than that of the desk`,
+          isOlder
+            ? "if the root signed it just now: copy the desk's trust.jwt into the root's folder, and run that command again"
+            : "the root signed both: copy the desk's trust.jwt into the root's folder, and run the command that signed this one again",
+        );
+      }
+      const missing = vendor.retired.filter((id) => !trust.vendor.retired.includes(id));
+      if (missing.length > 0) {
+        throw new DeskRefused(
+          `this trust document no longer retires ${missing.join(", ")}, but retirements only grow`,
+          `retire it again: berth vendor key retire ${missing.join(" ")} --root DIR`,
+        );
+      }
+      await records.ledger.appendWhileLocked(trustEntry(trust, rfc3339(wallClock())));
+      await replaceFile(disk, join(folder, TRUST_FILE), Buffer.from(`${trust.document}\n`));
+      return true;
+    });
+  }
+
+  /** Makes a certified key the current one. Its key must be in the folder. False: it is known. */
+  static async acceptCertificate(disk: Disk, folder: string, cert: string): Promise<boolean> {
+    return withRecords(disk, folder, async (records) => {
+      const { vendor, keys, ledger } = records;
+      const verified = await verifyCertificate(cert, vendor, []);
+      if (!verified.ok) throw otherRoot(vendor.vendor);
+      const { jwk } = verified.value.cnf;
+      const id = keyIdOf(jwk);
+      if (keys.some((key) => key.cert === cert)) return false;
+      refuseUnusable(records, id, verified.value, wallClock());
+      if (!listIssuingKeys(disk, folder).includes(id)) {
+        throw new DeskRefused(
+          `the certificate is for the key ${id}, which is not in ${folder}`,
+          "berth vendor key new makes a key and the request for its certificate",
+        );
+      }
+      if (verified.value.trust > vendor.version) {
+        throw new DeskRefused(
+          `the certificate needs version ${verified.value.trust} of the trust document, and the desk has ${vendor.version}`,
+          "accept the trust.jwt of the root first: berth vendor accept trust.jwt FILE",
+        );
+      }
+      const entry = {
+        type: "key" as const,
+        at: rfc3339(wallClock()),
+        key: id,
+        until: rfc3339(endOfKey({ certificate: verified.value })),
+        cert,
+      };
+      await ledger.appendWhileLocked(entry);
+      return true;
+    });
+  }
+
+  /** Makes an issuing key that has no certificate yet, and the request for one. */
+  static async makeKey(
+    disk: Disk,
+    folder: string,
+    passphrase: string | null,
+  ): Promise<{ readonly id: string; readonly request: string }> {
+    const { vendor } = await readDeskTrust(disk, folder);
+    const key = await generateKey();
+    const id = keyIdOf(key);
+    const request = await signKeyRequest({ vendor: vendor.vendor, jwk: publicPart(key) }, key);
+    await issuingKeyFile(disk, folder, id).write(key, passphrase);
+    return { id, request };
+  }
+
+  /** Sets, changes or (null) removes the passphrase of all keys that the old one opens. */
   static changePassphrase(
     disk: Disk,
     folder: string,
     old: string | null,
     next: string | null,
   ): Promise<PassphraseChange> {
-    return withDeskLock(disk, folder, () => changePassphrase(disk, folder, old, next));
-  }
-
-  /** Refuses a folder that is not a desk, before the user is asked. Changes nothing. */
-  static async needsPassphrase(disk: Disk, folder: string): Promise<boolean> {
-    const { vendor } = await readTrustChain(disk, folder);
-    return isCurrentKeyEncrypted(disk, folder, vendor);
-  }
-
-  /** A desk with a missing trust document signs nothing; say so before asking a passphrase. */
-  static async refuseIncompleteTrustChain(disk: Disk, folder: string): Promise<void> {
-    const { fault } = await readTrustChain(disk, folder);
-    if (fault !== null) throw new DeskRefused(fault.message, fault.hint);
-  }
-
-  /** Opens a desk for signing, after finishing what an interrupted command left. */
-  static async open(disk: Disk, folder: string, passphrase: string | null): Promise<Desk> {
-    await Desk.refuseIncompleteTrustChain(disk, folder);
-    const { vendor, ledger, chain } = await loadDeskRecords(disk, folder);
-    ledger.refuseIfIncomplete();
-    const { key, isPromotionPending } = await readCurrentKey(disk, folder, vendor, passphrase);
-    refuseOtherKey(folder, vendor, key);
-    if (isPromotionPending || chain.missingDocuments.length > 0)
-      await repair(disk, folder, vendor, isPromotionPending);
-    const repairNotes = chain.missingDocuments.map(
-      ({ file }) => `${file} was missing and was written again from the ledger`,
-    );
-    return new Desk(vendor, key, ledger, [...ledger.notes, ...repairNotes]);
-  }
-
-  /** Called under the lock: two concurrent commands must not sign two documents of one version. */
-  async #readUnchangedChain(disk: Disk, folder: string) {
-    this.ledger.refuseIfChanged();
-    const chain = await readTrustChain(disk, folder);
-    if (chain.vendor.version === this.vendor.version) return chain;
-    throw concurrentChange();
+    return withDeskLock(disk, folder, async () => {
+      const result: { changed: string[]; unchanged: string[] } = { changed: [], unchanged: [] };
+      for (const id of listIssuingKeys(disk, folder)) {
+        const file = issuingKeyFile(disk, folder, id);
+        const key = await file.tryRead(old);
+        if (key !== null) await file.write(key, next);
+        (key === null ? result.unchanged : result.changed).push(id);
+      }
+      return result;
+    });
   }
 }
 
-const concurrentChange = (): DeskRefused =>
-  new DeskRefused("another command changed this desk in the meantime", "run the command again");
-
-function refuseOtherKey(folder: string, vendor: Vendor, key: PrivateKey): void {
-  const id = keyIdOf(key);
-  if (!vendor.keys.some(({ x }) => x === key.x)) {
-    throw new DeskRefused(
-      `the key in ${folder} is not in its trust document`,
-      "if a newer trust document was moved, copy it back; otherwise restore the key from a backup",
-    );
-  }
-  if (vendor.retired?.some((retired) => retired.key === id) === true) {
-    throw new DeskRefused(
-      `the key in ${folder} (${id}) is retired and can no longer sign`,
-      "restore the key that replaced it from a backup",
-    );
-  }
-  if (vendor.keys[0]?.x !== key.x) {
-    throw new DeskRefused(
-      `the key in ${folder} (${id}) is not the current one of the newest trust document`,
-      "restore the key that replaced it from a backup",
-    );
-  }
+export interface PassphraseChange {
+  readonly changed: readonly string[];
+  /** Keys that the old passphrase does not open: they stay as they are. */
+  readonly unchanged: readonly string[];
 }
 
-/** Writes documents that only the ledger has, and finishes an interrupted key promotion. */
-const repair = (disk: Disk, folder: string, vendor: Vendor, isPromotionPending: boolean) =>
-  withDeskLock(disk, folder, async () => {
-    const chain = await readTrustChain(disk, folder);
-    if (chain.vendor.version !== vendor.version) throw concurrentChange();
-    for (const { file, document } of chain.missingDocuments) {
-      await replaceFile(disk, join(folder, file), Buffer.from(`${document}\n`));
-    }
-    if (isPromotionPending) await promoteKey(disk, folder, vendor);
+export const usualPeriod = (now: Instant = wallClock()) => ({
+  from: now,
+  until: later(now, USUAL_KEY_DAYS * DAY),
+});
+
+async function withRecords<T>(
+  disk: Disk,
+  folder: string,
+  work: (records: DeskRecords) => Promise<T>,
+): Promise<T> {
+  // Cuts off an interrupted write, for which it takes the lock itself.
+  await loadDeskRecords(disk, folder);
+  return withDeskLock(disk, folder, async () => work(await loadDeskRecords(disk, folder)));
+}
+
+const UNUSABLE: Readonly<Record<KeyState, string>> = {
+  current: "",
+  earlier: "",
+  ended: "has ended",
+  retired: "is retired",
+};
+
+const otherRoot = (vendor: string): DeskRefused =>
+  new DeskRefused(
+    `this is not signed by the root of the desk, ${vendor}`,
+    "berth vendor inspect FILE shows what it is",
+  );
+
+/** A certificate that would leave the desk without a key that signs, or with an older one. */
+function refuseUnusable(
+  records: DeskRecords,
+  id: string,
+  certificate: KeyCertificate,
+  now: Instant,
+): void {
+  if (records.vendor.retired.includes(id)) {
+    throw new DeskRefused(`the certificate is for the key ${id}, which is retired`, NEW_KEY_HINT);
+  }
+  if (certificate.until * SECOND <= now) {
+    throw new DeskRefused(
+      `the certificate of the key ${id} ended on ${dayOf(certificate.until)}`,
+      NEW_KEY_HINT,
+    );
+  }
+  if (certificate.iat * SECOND > now) {
+    throw new DeskRefused(
+      `the certificate of the key ${id} begins on ${rfc3339(instant(certificate.iat * SECOND))}, later than now`,
+      CLOCK_HINT,
+    );
+  }
+  const [current] = records.keys;
+  if (current === undefined || stateOfKey(records, current, now) !== "current") return;
+  if (certificate.iat >= current.certificate.iat) return;
+  throw new DeskRefused(
+    `the certificate of the key ${id}, of ${dayOf(certificate.iat)}, is older than that of the current key, ${current.id}`,
+    "to sign with that key again, certify it again: berth vendor key certify",
+  );
+}
+
+const dayOf = (seconds: number): string => rfc3339(instant(seconds * SECOND)).slice(0, 10);
+
+const NEW_KEY_HINT = "make a new one: berth vendor key new, certified by the root";
+
+const CLOCK_HINT = "check the clock of this machine and that of the root's";
+
+/** The key that signs now; refused if it may not. */
+function requireCurrentKey(records: DeskRecords, now: Instant): CertifiedKey {
+  const [current] = records.keys;
+  if (current === undefined) {
+    throw new DeskRefused(
+      "the desk has no certified key",
+      "berth vendor accept takes its certificate from the root's folder; berth vendor key new makes another one",
+    );
+  }
+  const state = stateOfKey(records, current, now);
+  if (state === "retired" || state === "ended") {
+    const end = state === "ended" ? ` on ${rfc3339(endOfKey(current)).slice(0, 10)}` : "";
+    throw new DeskRefused(
+      `the key ${current.id} of this desk ${state === "ended" ? "ended" : "is retired"}${end}`,
+      NEW_KEY_HINT,
+    );
+  }
+  if (current.certificate.iat * SECOND > now) {
+    throw new DeskRefused(
+      `the certificate of the key ${current.id} begins later than now`,
+      CLOCK_HINT,
+    );
+  }
+  return current;
+}
+
+/** True: it was missing, or older than in the ledger. */
+async function rewriteTrustFile(disk: Disk, folder: string): Promise<boolean> {
+  const { fileFault } = await readDeskTrust(disk, folder);
+  if (fileFault === null) return false;
+  return withDeskLock(disk, folder, async () => {
+    const { document } = await readDeskTrust(disk, folder);
+    await replaceFile(disk, join(folder, TRUST_FILE), Buffer.from(`${document}\n`));
+    return true;
   });
+}
 
-const trustEntry = (vendor: Vendor, document: string) => ({
+const trustEntry = ({ vendor, document }: TrustDocument, at: string) => ({
   type: "trust" as const,
-  at: rfc3339(wallClock()),
+  at,
   version: vendor.version,
-  key: vendor.keys[0] === undefined ? "" : keyIdOf(vendor.keys[0]),
   products: vendor.products,
-  ...(vendor.retired !== undefined && { retired: vendor.retired }),
+  retired: vendor.retired,
   document,
 });
 
-/** The retired keys of the next document. An earlier retirement date is never moved later. */
-const retiredKeys = ({ keys, retired = [] }: Vendor, { from }: KeyRetirement) =>
-  keys.map((key) => {
-    const earlier = retired.find((entry) => entry.key === keyIdOf(key));
-    if (from === null || (earlier !== undefined && earlier.from === undefined)) {
-      return { key: keyIdOf(key) };
-    }
-    const second = Math.floor(from / SECOND);
-    return { key: keyIdOf(key), from: Math.min(second, earlier?.from ?? second) };
-  });
+const keyEntry = (key: PrivateKey, cert: string, until: Instant, at: string) => ({
+  type: "key" as const,
+  at,
+  key: keyIdOf(key),
+  until: rfc3339(until),
+  cert,
+});

@@ -1,24 +1,18 @@
-import { join } from "node:path";
+import { verifyCertificate } from "../license/documents/certificate.ts";
 import { describeDocumentFault } from "../license/documents/document-fault.ts";
 import { decodeConfirmationCode, verifyConfirmationCode } from "../license/codes/confirmation.ts";
-import { keyIdOf } from "../license/documents/keys.ts";
+import { keyIdOf, type PublicKey } from "../license/documents/keys.ts";
 import { verifyLicense } from "../license/documents/license.ts";
 import type { Vendor } from "../license/documents/trust.ts";
 import type { Disk } from "../platform/files/disk.ts";
-import {
-  findEarlierKeyIds,
-  isCurrentKeyEncrypted,
-  isKeyEncrypted,
-  KEY_FILE_NAMES,
-  readCurrentKey,
-  readKey,
-} from "./key-file.ts";
+import { issuingKeyFile, listIssuingKeys } from "./key-file.ts";
 import { LEDGER_LOSS_HINT, findLedgerLoss } from "./ledger/ledger-head.ts";
 import { LEDGER_FILE, readLedgerLines } from "./ledger/ledger-lines.ts";
 import type { IssuedEntry } from "./ledger/ledger-entries.ts";
-import { readTrustChain, type TrustChain } from "./desk-records.ts";
+import { readDeskTrust } from "./desk-records.ts";
 import { DeskFormatRefused, DeskRefused } from "./desk-refused.ts";
 import { verifyStatementEntry } from "./statements/verify-statement-entry.ts";
+import { TRUST_FILE } from "./trust-document.ts";
 
 /** A damaged or missing part of the desk. */
 export interface DeskFault {
@@ -30,8 +24,8 @@ export interface DeskFault {
 export interface DeskVerification {
   /** `encrypted`: not checked, because no passphrase was given. */
   readonly key: "ok" | "encrypted" | "fault";
-  /** Files of the trust documents, in order. */
-  readonly documents: readonly string[];
+  /** The version of the trust document; null: it cannot be read. */
+  readonly trust_version: number | null;
   readonly ledger_lines: number;
   /** Issued licenses and codes whose signature was checked. */
   readonly checked_licenses: number;
@@ -56,76 +50,48 @@ export async function verifyDesk(
       return null;
     }
   };
-  const chain = await recordFault("trust documents", () => readTrustChain(disk, folder));
-  const vendor = chain?.vendor ?? null;
-  if (chain !== null) faults.push(...listChainFaults(chain));
-  const isEncrypted =
-    vendor === null ? isKeyEncrypted(disk, folder) : isCurrentKeyEncrypted(disk, folder, vendor);
-  const isSkipped = isEncrypted && passphrase === null;
-  const key = isSkipped
-    ? null
-    : await recordFault("key", () => readSigningKey(disk, folder, vendor, passphrase));
-  faults.push(...findPlainKeyFiles(disk, folder, vendor));
+  const trust = await recordFault(TRUST_FILE, () => readDeskTrust(disk, folder));
+  const vendor = trust?.vendor ?? null;
+  if (trust?.fileFault != null) faults.push({ location: TRUST_FILE, problem: trust.fileFault });
   const ledger = await verifyLedger(disk, folder, vendor);
+  const current = ledger.keys.at(-1) ?? null;
+  const file = current && issuingKeyFile(disk, folder, keyIdOf(current));
+  const isSkipped = file?.isEncrypted === true && passphrase === null;
+  const key =
+    file === null || isSkipped ? null : await recordFault("key", () => file.read(passphrase));
+  if (current === null) faults.push({ location: "key", problem: "the desk has no certified key" });
+  if (current !== null && key !== null && key.x !== current.x)
+    faults.push({ location: "key", problem: `the file of ${file?.name} contains another key` });
+  faults.push(...findPlainKeyFiles(disk, folder));
   return {
-    key: isSkipped ? "encrypted" : key === null ? "fault" : "ok",
-    documents: chain?.files ?? [],
-    ...ledger,
+    key: isSkipped ? "encrypted" : key?.x === current?.x && key !== null ? "ok" : "fault",
+    trust_version: vendor?.version ?? null,
+    ledger_lines: ledger.ledger_lines,
+    checked_licenses: ledger.checked_licenses,
     faults: [...faults, ...ledger.faults],
-    notes: [...ledger.notes, ...findLeftOverKeys(disk, folder, vendor)],
+    notes: [...ledger.notes, ...findOtherKeys(disk, folder, ledger.keys)],
   };
 }
 
-async function readSigningKey(
-  disk: Disk,
-  folder: string,
-  vendor: Vendor | null,
-  passphrase: string | null,
-) {
-  if (vendor === null) return readKey(disk, folder, passphrase);
-  const { key } = await readCurrentKey(disk, folder, vendor, passphrase);
-  if (vendor.keys[0]?.x === key.x) return key;
-  throw new DeskRefused("the key is not the current one of the newest trust document", "");
-}
-
-/** Documents that are on the ledger but not in the folder. */
-const listChainFaults = ({ missingDocuments, fault }: TrustChain): DeskFault[] => [
-  ...missingDocuments.map(({ file, message }) => ({
-    location: "trust documents",
-    problem: `${file} ${message}`,
-  })),
-  ...(fault === null
-    ? []
-    : [{ location: "trust documents", problem: `${fault.message}: ${fault.hint}` }]),
-];
-
 /** Unencrypted key files that should have been removed when the passphrase was set. */
-function findPlainKeyFiles(disk: Disk, folder: string, vendor: Vendor | null): DeskFault[] {
-  const ids = [null, ...(vendor?.keys ?? []).map(keyIdOf)];
-  return ids.flatMap((id) => {
-    const [plain, locked] = KEY_FILE_NAMES.map((name) => (id === null ? name : `${id}.${name}`));
-    const hasBoth = [plain, locked].every((name) => disk.stat(join(folder, name ?? "")) !== null);
+const findPlainKeyFiles = (disk: Disk, folder: string): DeskFault[] =>
+  listIssuingKeys(disk, folder).flatMap((id) => {
+    const [plain, locked] = issuingKeyFile(disk, folder, id).files;
     const problem = `exists without a passphrase beside ${locked}: run berth vendor passphrase again`;
-    return hasBoth ? [{ location: plain ?? "", problem }] : [];
+    return locked === undefined ? [] : [{ location: plain ?? "", problem }];
   });
-}
 
-/** Key files of interrupted commands. They are never removed: each may hold the only copy. */
-function findLeftOverKeys(disk: Disk, folder: string, vendor: Vendor | null): string[] {
-  const listedIds = new Set(vendor?.keys.map(keyIdOf));
-  const unlistedIds = findEarlierKeyIds(disk, folder).filter(
-    (id) => vendor !== null && !listedIds.has(id),
-  );
+/** Key files without a certificate, or left by a command. They are never removed. */
+function findOtherKeys(disk: Disk, folder: string, keys: readonly PublicKey[]): string[] {
+  const certified = new Set(keys.map(keyIdOf));
+  const files = disk.stat(folder) === null ? [] : disk.list(folder);
   return [
-    ...disk
-      .list(folder)
-      .filter((name) => /vendor\.jw[ek]\.new$/.test(name))
+    ...files
+      .filter((name) => /\.key\.jw[ek]\.new$/.test(name))
       .map((name) => `${name} is left over from an interrupted command: it can be deleted`),
-    ...unlistedIds.flatMap((id) =>
-      KEY_FILE_NAMES.map((name) => `${id}.${name}`)
-        .filter((name) => disk.stat(join(folder, name)) !== null)
-        .map((name) => `${name} is a key that is in no trust document of this desk`),
-    ),
+    ...listIssuingKeys(disk, folder)
+      .filter((id) => !certified.has(id))
+      .map((id) => `the key ${id} waits for its certificate: berth vendor accept takes it`),
   ];
 }
 
@@ -133,17 +99,23 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
   const ledger = readLedgerLines(disk, folder);
   const { lines, torn } = ledger ?? { lines: [], torn: 0 };
   const faults: DeskFault[] = ledger ? [] : [{ location: LEDGER_FILE, problem: "is missing" }];
+  const keys: PublicKey[] = [];
   let checked = 0;
   for (const { number, entry, fault } of lines) {
     const location = `ledger.jsonl line ${number}`;
     if (fault !== null) faults.push({ location, problem: fault });
+    if (entry?.type === "key" && vendor !== null) {
+      const certificate = await verifyCertificate(entry.cert, vendor, []);
+      if (certificate.ok) keys.push(certificate.value.cnf.jwk);
+      else faults.push({ location, problem: "contains a certificate that the root did not sign" });
+    }
     if (entry?.type === "statement" && vendor !== null) {
       const problem = await verifyStatementEntry(entry, vendor);
       if (problem !== null) faults.push({ location, problem });
     }
     if (entry?.type !== "issued" || vendor === null) continue;
     const problem =
-      entry.jwk === null ? await verifyCode(entry, vendor) : await verifyFile(entry, vendor);
+      entry.jwk === null ? await verifyCode(entry, keys) : await verifyFile(entry, vendor);
     checked += 1;
     if (problem !== null) faults.push({ location, problem });
   }
@@ -154,14 +126,16 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
   const loss = ledger && findLedgerLoss(disk, folder, lines);
   if (loss !== null)
     faults.push({ location: "ledger.head", problem: `${loss}: ${LEDGER_LOSS_HINT}` });
-  const hasTrustLine = lines.some(({ entry }) => entry?.type === "trust");
+  const hasTrustLine = lines.some(
+    ({ entry }) => entry?.type === "trust" && entry.version === vendor?.version,
+  );
   const notes =
-    vendor === null || vendor.version === 1 || hasTrustLine
+    vendor === null || hasTrustLine
       ? []
       : [
           `the ledger has no line for version ${vendor.version} of the trust document: lines are lost`,
         ];
-  return { ledger_lines: lines.length, checked_licenses: checked, faults, notes };
+  return { ledger_lines: lines.length, checked_licenses: checked, faults, notes, keys };
 }
 
 /** The problem; null: the entry is valid. */
@@ -170,8 +144,9 @@ type Verdict = string | null;
 async function verifyFile(entry: IssuedEntry, vendor: Vendor): Promise<Verdict> {
   const verified = await verifyLicense(entry.document, [vendor]);
   if (!verified.ok) return `contains a license that ${describeDocumentFault(verified.fault)}`;
-  const { license } = verified.value;
+  const { license, signer } = verified.value;
   const differing = [
+    ...(keyIdOf(signer.key) === entry.key ? [] : ["key"]),
     ...(["license_id", "serial", "appliance", "hardware_id", "request_id"] as const).filter(
       (name) => license[name] !== entry[name],
     ),
@@ -184,7 +159,7 @@ async function verifyFile(entry: IssuedEntry, vendor: Vendor): Promise<Verdict> 
     : `differs from the license that it contains: ${differing.join(", ")}`;
 }
 
-async function verifyCode(entry: IssuedEntry, vendor: Vendor): Promise<Verdict> {
+async function verifyCode(entry: IssuedEntry, keys: readonly PublicKey[]): Promise<Verdict> {
   const code = decodeConfirmationCode(entry.document);
   if (!code.ok) return "contains a confirmation code that cannot be read";
   const { policy_hash, terms, appliance, hardware_id, request_id, serial } = entry;
@@ -194,7 +169,7 @@ async function verifyCode(entry: IssuedEntry, vendor: Vendor): Promise<Verdict> 
   if (code.value.serial !== serial || !isSameEnd) {
     return "differs from the confirmation code that it contains: serial or valid_until";
   }
-  for (const key of vendor.keys) {
+  for (const key of keys.filter((candidate) => keyIdOf(candidate) === entry.key)) {
     for (const weak of [false, true]) {
       const claims = {
         activation: { appliance, nonce: request_id ?? "", hardwarePrefix: hardware_id, weak },

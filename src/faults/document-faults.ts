@@ -21,11 +21,7 @@ export const DOCUMENT_FAULTS: FaultRows<DocumentCode> = {
   invalid_license_file: {
     status: 400,
     message: ({ problem }) => `the file ${describeDocumentFault(problem)}`,
-    // A file that a retired key signed is intact: another copy of it would be refused as well.
-    hint: ({ problem }) =>
-      problem.wrong === "retired_key"
-        ? "ask the vendor to sign it again with its new key"
-        : "berth vendor inspect FILE shows the kind of a file",
+    hint: "berth vendor inspect FILE shows the kind of a file",
     sample: { problem: { wrong: "form" } },
   },
   invalid_confirmation_code: {

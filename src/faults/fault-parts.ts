@@ -10,21 +10,15 @@ export const formatList = (items: readonly string[]): string =>
 
 /** Why a vendor is not trusted with what its document claims. */
 export function describeConflict(conflict: TrustConflict): string {
-  if (conflict.over === "version") {
-    return "the vendor's trust document was replaced at the same time; try again";
-  }
   if (conflict.over === "license") {
     return `license ${conflict.license} belongs to another vendor or product`;
   }
-  const { over, vendor } = conflict;
-  return `a ${over} belongs to one vendor, and the trusted vendor ${vendor} already has one of these ${over}s`;
+  return `a product belongs to one vendor, and the trusted vendor ${conflict.vendor} already has one of these products`;
 }
 
 export const CONFLICT_HINTS: Readonly<Record<TrustConflict["over"], string>> = {
   product: "berth trust list shows the products of each vendor; ask the vendor for other codes",
-  key: "berth trust list shows the trusted vendors; ask the vendor for a correct trust document",
   license: "berth license list shows what is installed; ask the vendor for a new license",
-  version: "run the command again",
 };
 
 /** Null: the license was not returned. */

@@ -152,13 +152,50 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
     status: 400,
     message: ({ conflict }) =>
       conflict === undefined
-        ? "no trusted vendor has this key for this product; berth trust list shows the trusted " +
-          "vendors. If the vendor's key changed, a successor document is missing"
+        ? "no trusted vendor licenses this product with this root key; berth trust list shows the " +
+          "trusted vendors"
         : describeConflict(conflict),
     hint: ({ conflict }) =>
       conflict === undefined
-        ? "add the vendor's trust document, or a newer successor document, with berth trust add FILE"
+        ? "add the vendor's trust document with berth trust add FILE"
         : CONFLICT_HINTS[conflict.over],
+  },
+  root_changed: {
+    status: 400,
+    message: ({ vendor }) =>
+      `another root key is known here for the vendor ${vendor}; nothing of this file was accepted`,
+    hint: "ask the vendor by telephone, and compare the fingerprint that berth trust list shows",
+    sample: { vendor: "TC9F2T66SYV840EC" },
+  },
+  trust_older: {
+    status: 400,
+    message: ({ version }) =>
+      `version ${version} of this trust document is installed here, and this one is older or another one of that version`,
+    hint: "berth trust list shows what is installed; ask the vendor for its newest trust document",
+    sample: { version: 3 },
+  },
+  trust_outdated: {
+    status: 400,
+    message: ({ vendor, version }) =>
+      `the key that signed this file needs version ${version} of the trust document of ${vendor}; ` +
+      "install trust.jwt from the vendor first",
+    hint: "ask the vendor for its trust.jwt, and add it with berth trust add trust.jwt",
+    sample: { vendor: "Initrode", version: 3 },
+  },
+  retired_key: {
+    status: 400,
+    message: ({ vendor, key }) =>
+      `${vendor} has retired the key ${key} that signed this file; ask for it signed with its new key`,
+    hint: "a file that the vendor did not send may be a thief's: tell the vendor",
+    sample: { vendor: "Initrode", key: "8F2T66SYV840ECTC" },
+  },
+  key_ended: {
+    status: 400,
+    message: ({ vendor, end, at }) =>
+      `the key of ${vendor} that signed this file ended at ${rfc3339(end)}, and it is ${rfc3339(at)}; ` +
+      "ask for the file signed with its new key",
+    hint: "if that time is wrong, berth clock shows how to correct it",
+    sample: { vendor: "Initrode", end: SAMPLE_TIME, at: SAMPLE_TIME },
   },
   moved_away: {
     status: 409,

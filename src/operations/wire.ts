@@ -231,7 +231,7 @@ export async function wire(
     });
   const sealedFile = new SealedFile(disk, folder, { key: sealingKey });
   const credentials = new CloudCredentials(store, sealedFile, providedKeys, publisherOf("keys"));
-  const vendorTrust = new VendorTrust(store, identity, builtInTrust);
+  const vendorTrust = new VendorTrust(store, builtInTrust);
   if (builtInTrust !== null && leadership === null)
     await vendorTrust.trustVendor(builtInTrust, "build");
   const timekeeping = new Timekeeping(store, clock, identity);

@@ -11,10 +11,9 @@ import type { WhatIfReply } from "../../src/http/routes/usage/what-if.ts";
 import type { VendorStatementsReply } from "../../src/http/routes/statements/statements.ts";
 import type { UsageReply } from "../../src/http/routes/usage/usage.ts";
 import { signAcknowledgement } from "../../src/license/documents/acknowledgement.ts";
-import { keyIdOf } from "../../src/license/documents/keys.ts";
 import { makeTempFolder } from "../support/suite-harness.ts";
 import { IDLE_USERS, writeSimulatedMonth } from "../support/simulated-month.ts";
-import { VENDOR_KEY } from "../support/vendor.ts";
+import { VENDOR } from "../support/vendor.ts";
 import { dropFile } from "./vendor-desk.ts";
 import {
   createToken,
@@ -422,8 +421,8 @@ async function acknowledge(statement: string): Promise<string> {
   const { appliance } = await readApi<StatusReply>("status");
   const digest = new Bun.CryptoHasher("sha256").update(statement).digest("hex");
   const iat = Math.floor(Date.now() / 1_000);
-  const fields = { iss: keyIdOf(VENDOR_KEY), appliance: appliance.id, n: 1, digest, iat };
-  return signAcknowledgement(fields, VENDOR_KEY);
+  const fields = { iss: VENDOR.id, appliance: appliance.id, n: 1, digest, iat };
+  return signAcknowledgement(fields, VENDOR.issuing);
 }
 
 test("the reports fit on a phone, light and dark, and axe finds nothing", async () => {

@@ -52,6 +52,6 @@ test.each(["win32", "darwin"] as const)(
       "--product",
       "CAD",
     );
-    expect([result.code, result.stderr, result.files]).toEqual([0, "", ["desk"]]);
+    expect([result.code, result.stderr, result.files]).toEqual([0, "", ["desk", "desk-root"]]);
   },
 );

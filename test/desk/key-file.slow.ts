@@ -1,7 +1,7 @@
+// The passphrase of a desk's keys, if the command that changes it is interrupted.
 import { expect, test } from "bun:test";
 import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { keyIdOf } from "../../src/license/documents/keys.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { makeDiskError, FaultyDisk, type DiskCallName } from "../support/faulty-disk.ts";
@@ -59,23 +59,12 @@ async function interruptEverywhere(
   }
 }
 
-test("creating a desk can be repeated after an interruption at any disk call", async () => {
-  for (let attempt = 1, isFinished = false; !isFinished; attempt += 1) {
-    const folder = join(tempFolder(), "desk");
-    const disk = new FaultyDisk();
-    let changes = 0;
-    disk.beforeCall = ({ name }) => {
-      changes += CHANGING_CALLS.has(name) ? 1 : 0;
-      if (changes >= attempt) throw makeDiskError("EIO");
-    };
-    const options = { ...DESK_OPTIONS, passphrase: null };
-    isFinished = await hasCompleted(Desk.create(disk, folder, options));
-    disk.clearFaults();
-    const isDesk = await opens(folder, null);
-    if (!isDesk) await Desk.create(realDisk, folder, options);
-    expect([isFinished && !isDesk, await opens(folder, null)]).toEqual([false, true]);
-  }
-});
+/** The key files without the id of the key. */
+const keysIn = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((file) => /\.key\.jw[ek]$/.test(file))
+    .map((file) => file.slice(file.indexOf(".") + 1))
+    .toSorted();
 
 const opens = async (folder: string, passphrase: string | null): Promise<boolean> => {
   try {
@@ -102,25 +91,13 @@ test.each([
         expect(opensWithNew || (await opens(folder, old))).toBe(true);
         if (!isFinished) return;
         expect(opensWithNew).toBe(true);
-        const form = next === null ? "vendor.jwk" : "vendor.jwe";
-        expect(readdirSync(folder).filter((file) => file.startsWith("vendor."))).toEqual([form]);
+        const form = next === null ? "key.jwk" : "key.jwe";
+        expect(keysIn(folder)).toEqual([form]);
       },
     );
     expect(attempts).toBeGreaterThan(3);
   },
 );
-
-test("rotating the key leaves a desk that opens with its current key, if interrupted anywhere", async () => {
-  const attempts = await interruptEverywhere(
-    null,
-    async (disk, folder) => (await Desk.open(disk, folder, null)).rotateKey(disk, folder, null),
-    async (folder) => {
-      const { vendor, key } = await Desk.open(realDisk, folder, null);
-      expect(vendor.keys.map(keyIdOf)[0]).toBe(keyIdOf(key));
-    },
-  );
-  expect(attempts).toBeGreaterThan(8);
-});
 
 test("a key stored in both forms opens without a passphrase; setting one removes the plain file", async () => {
   const folder = join(tempFolder(), "desk");
@@ -130,26 +107,8 @@ test("a key stored in both forms opens without a passphrase; setting one removes
     if (name === "remove") throw makeDiskError("EIO");
   };
   expect(await hasCompleted(Desk.changePassphrase(disk, folder, null, "new"))).toBe(false);
-  const keys = () => readdirSync(folder).filter((file) => file.startsWith("vendor."));
-  expect(keys()).toEqual(["vendor.jwe", "vendor.jwk"]);
+  expect(keysIn(folder)).toEqual(["key.jwe", "key.jwk"]);
   expect(await Desk.needsPassphrase(realDisk, folder)).toBe(false);
   await Desk.changePassphrase(realDisk, folder, null, "newer");
-  expect([keys(), await opens(folder, "newer")]).toEqual([["vendor.jwe"], true]);
-});
-
-test("a pending key is promoted only while no other command holds the desk's lock", async () => {
-  const folder = join(tempFolder(), "desk");
-  const desk = await Desk.create(realDisk, folder, { ...DESK_OPTIONS, passphrase: null });
-  const disk = new FaultyDisk();
-  disk.beforeCall = ({ name, path }) => {
-    if (name === "rename" && path.includes(`${keyIdOf(desk.key)}.`)) throw makeDiskError("EIO");
-  };
-  expect(await hasCompleted(desk.rotateKey(disk, folder, null))).toBe(false);
-  const lock = realDisk.lock(join(folder, "ledger.jsonl.lock"));
-  const before = readdirSync(folder).toSorted();
-  expect(await opens(folder, null)).toBe(false);
-  expect(readdirSync(folder).toSorted()).toEqual(before);
-  lock?.release();
-  const { vendor, key } = await Desk.open(realDisk, folder, null);
-  expect([vendor.version, vendor.keys.map(keyIdOf)[0]]).toEqual([2, keyIdOf(key)]);
+  expect([keysIn(folder), await opens(folder, "newer")]).toEqual([["key.jwe"], true]);
 });

@@ -1,43 +1,47 @@
 // A trust document that no site can read must never be signed.
 import { expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/files/disk.ts";
-import { Desk } from "../../src/desk/desk.ts";
+import { Desk, usualRootFolder } from "../../src/desk/desk.ts";
 import { verifyDesk } from "../../src/desk/verify-desk.ts";
+import { encodeCrockford } from "../../src/license/codes/code.ts";
 import { openAppliance } from "../support/appliance.ts";
+import { openRootOf, replaceKey, signNextTrust } from "../support/desk-keys.ts";
 import { runBerth } from "../support/run-berth.ts";
 import { unwrap } from "../support/licensed-store.ts";
-import { tempFolder } from "../support/temp-folder.ts";
+import { contentsOf, tempFolder } from "../support/temp-folder.ts";
 import { refusal } from "../support/desk-refusal.ts";
 
 const makeDesk = (folder: string, products = ["CAD"]) =>
   Desk.create(realDisk, folder, { name: "Acme", products, passphrase: null });
 
-const readFiles = (folder: string): Record<string, string> =>
-  Object.fromEntries(
-    readdirSync(folder)
-      .filter((name) => !name.endsWith(".lock"))
-      .map((name) => [name, readFileSync(join(folder, name), "utf8")]),
-  );
+const makeKeyId = (number: number): string =>
+  encodeCrockford(Buffer.from(String(number).padStart(10, "0")), 80);
 
-test("a desk can have 64 keys, which a site accepts one by one, and refuses the 65th", async () => {
+test("a trust document can retire 256 keys, which a site accepts, and the 257th is refused", async () => {
   const folder = join(tempFolder(), "desk");
-  let desk = await makeDesk(folder);
+  await makeDesk(folder);
+  const retired = Array.from({ length: 256 }, (_, index) => makeKeyId(index));
+  const { trust } = await signNextTrust(folder, { retired });
   const site = await openAppliance({ licenses: {} });
-  const trust = (file: string) =>
-    site.vendorTrust.trustVendor(readFileSync(join(folder, file), "utf8").trim(), "test");
-  unwrap(await trust("trust.jwt"));
-  for (let version = 2; version <= 64; version += 1) {
-    desk = await desk.rotateKey(realDisk, folder, null, { from: null });
-    unwrap(await trust(`successor-${version}.jwt`));
-  }
-  const before = readFiles(folder);
-  expect(await refusal(desk.rotateKey(realDisk, folder, null))).toContain("at most 64 keys");
-  const result = await runBerth(["vendor", "successor", "--dir", folder, "--no-passphrase"]);
-  expect([result.code, result.stderr]).toEqual([1, expect.stringContaining("at most 64 keys")]);
-  expect(readFiles(folder)).toEqual(before);
-  expect((await Desk.open(realDisk, folder, null)).vendor.keys).toHaveLength(64);
+  unwrap(await site.vendorTrust.trustVendor(trust.document, "test"));
+  const before = [contentsOf(folder), contentsOf(usualRootFolder(folder))];
+  const root = await openRootOf(folder);
+  const attempt = root.signNext({ retired: [...retired, makeKeyId(256)] });
+  expect(await refusal(attempt)).toContain("at most 256 keys");
+  const words = ["vendor", "key", "retire", makeKeyId(256), "--root", usualRootFolder(folder)];
+  const result = await runBerth([...words, "--dir", folder, "--yes"]);
+  expect([result.code, result.stderr]).toEqual([1, expect.stringContaining("at most 256 keys")]);
+  expect([contentsOf(folder), contentsOf(usualRootFolder(folder))]).toEqual(before);
+  expect(await verifyDesk(realDisk, folder, null)).toMatchObject({ key: "ok", faults: [] });
+});
+
+test("a desk can replace its key as often as it wants: the trust document stays as it is", async () => {
+  const folder = join(tempFolder(), "desk");
+  const desk = await makeDesk(folder);
+  for (let number = 0; number < 70; number += 1) await replaceKey(folder);
+  const opened = await Desk.open(realDisk, folder, null);
+  expect([opened.keys.length, opened.trust]).toEqual([71, desk.trust]);
   expect(await verifyDesk(realDisk, folder, null)).toMatchObject({ key: "ok", faults: [] });
 });
 
@@ -53,19 +57,19 @@ test.each<[description: string, products: string[], message: string]>([
     ["CAD", "CA\nD"],
     "a line break or another invisible character",
   ],
-])(
-  "a desk with %s is refused, by vendor init and by adding products",
-  async (_, products, message) => {
-    const root = tempFolder();
-    expect(await refusal(makeDesk(join(root, "new"), products))).toContain(message);
-    const flags = products.flatMap((code) => ["--product", code]);
-    const init = ["vendor", "init", "--dir", join(root, "init"), "--name", "A", "--no-passphrase"];
-    const result = await runBerth([...init, ...flags]);
-    expect([result.code, result.stderr]).toEqual([1, expect.stringContaining(message)]);
-    const folder = join(root, "desk");
-    const desk = await makeDesk(folder);
-    const before = readFiles(folder);
-    expect(await refusal(desk.addProducts(realDisk, folder, products))).toContain(message);
-    expect(readFiles(folder)).toEqual(before);
-  },
-);
+])("a vendor with %s is refused, by vendor init and by the root", async (_, products, message) => {
+  const place = tempFolder();
+  expect(await refusal(makeDesk(join(place, "new"), products))).toContain(message);
+  const flags = products.flatMap((code) => ["--product", code]);
+  const init = ["vendor", "init", "--dir", join(place, "init"), "--name", "A", "--no-passphrase"];
+  const result = await runBerth([...init, ...flags]);
+  expect([result.code, result.stderr]).toEqual([1, expect.stringContaining(message)]);
+  for (const name of ["new", "new-root", "init", "init-root"])
+    expect(realDisk.stat(join(place, name))).toBeNull();
+  const folder = join(place, "desk");
+  await makeDesk(folder);
+  const before = contentsOf(usualRootFolder(folder));
+  const attempt = (await openRootOf(folder)).signNext({ products });
+  expect(await refusal(attempt)).toContain(message);
+  expect(contentsOf(usualRootFolder(folder))).toEqual(before);
+});

@@ -218,8 +218,9 @@ async function runAtDesk(to: CommandRecorder): Promise<void> {
   to.hasSystemClock = true;
   to.data = "plant";
   serve(plant);
-  await to.run("vendor init --name Acme --product CAD --no-passphrase");
-  await to.run("vendor product add CAM");
+  const init = "vendor init --name Acme --product CAD --no-passphrase";
+  const { key } = await to.run<{ key: string }>(init);
+  await to.run("vendor product add CAM --root desk-root");
   await to.run("trust add desk/trust.jwt --yes");
   await to.run("trust list");
 
@@ -269,8 +270,16 @@ async function runAtDesk(to: CommandRecorder): Promise<void> {
   await to.run("clock repair time.jwt");
 
   await to.run("vendor show");
-  await to.run("vendor successor --no-passphrase --retire-old");
-  await to.run("vendor product remove CAM --yes");
+  await to.run("vendor key new --no-passphrase --root desk-root");
+  await to.runForDocument("key.request", "vendor key new --no-passphrase");
+  await to.runForDocument("key.cert", "vendor key certify key.request --root desk-root --yes");
+  await to.run("vendor accept key.cert");
+  await to.run("vendor key retire ID --root desk-root --yes", { ID: key });
+  await to.run("vendor product remove CAM --root desk-root --yes");
+  await to.run('vendor name "Acme Ltd" --root desk-root');
+  const { rows } = await to.run<{ rows: string[] }>("vendor root print --root desk-root --yes");
+  const restore = "vendor root restore - --root restored --no-passphrase";
+  await to.run(restore, {}, rows.join("\n"));
   await to.run("vendor passphrase --no-passphrase");
   await to.run("vendor verify");
   await to.run("vendor backup desk.backup --yes");

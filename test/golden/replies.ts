@@ -1,7 +1,7 @@
 // One successful reply of every route, of one site whose clock stands still.
 import { DAY, later } from "../../src/domain/time.ts";
 import { signAcknowledgement } from "../../src/license/documents/acknowledgement.ts";
-import { keyIdOf, generateKey } from "../../src/license/documents/keys.ts";
+import { generateKey } from "../../src/license/documents/keys.ts";
 import { decodeTimeCode, signTimeDocument } from "../../src/license/documents/time-document.ts";
 import { formatPairRequest } from "../../src/license/requests/pair-request.ts";
 import { generateExchangeKey } from "../../src/license/pair-admission.ts";
@@ -21,7 +21,7 @@ import {
   answerRequest,
   makeAirgapLicenseBody,
   makeTrustDocument,
-  VENDOR_KEY,
+  VENDOR,
 } from "../support/vendor.ts";
 
 export interface Reply {
@@ -221,7 +221,7 @@ const answerTimeRequest = (site: Appliance, code: string): Promise<string> => {
   const timeRequest = decodeTimeCode(code);
   if (timeRequest === null) throw new Error("not a clock code");
   const iat = Math.floor(site.clock.now / 1_000) - 60;
-  return signTimeDocument({ iss: keyIdOf(VENDOR_KEY), iat, ...timeRequest }, VENDOR_KEY);
+  return signTimeDocument({ iss: VENDOR.id, iat, ...timeRequest }, VENDOR.issuing);
 };
 
 async function callAdministration(site: Appliance, to: ReplyRecorder): Promise<void> {
@@ -265,14 +265,14 @@ async function callAdministration(site: Appliance, to: ReplyRecorder): Promise<v
   await to.get(`${ADMIN}/statements/document`, { number: "1" });
   const { number: n, digest } = statement;
   const acknowledgement = {
-    iss: keyIdOf(VENDOR_KEY),
+    iss: VENDOR.id,
     iat: 1,
     appliance: site.services.identity.id,
     n,
     digest,
   };
   await to.post(`${ADMIN}/statements/acknowledge`, {
-    license: await signAcknowledgement(acknowledgement, VENDOR_KEY),
+    license: await signAcknowledgement(acknowledgement, VENDOR.issuing),
   });
 }
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { createPublicKey, verify } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,23 +9,44 @@ import {
   type ConfirmationClaims,
 } from "../../src/license/codes/confirmation.ts";
 import { DAY, instant } from "../../src/domain/time.ts";
-import { signDocument, verifyDocument } from "../../src/license/documents/document.ts";
-import { DOCUMENT_KINDS } from "../../src/license/documents/document-kinds.ts";
+import { Client } from "../../src/clients/berth.js";
+import {
+  signCertified,
+  signDocument,
+  verifyDocument,
+} from "../../src/license/documents/document.ts";
+import {
+  DOCUMENT_KINDS,
+  isCertified,
+  type CertifiedKind,
+  type DocumentKind,
+} from "../../src/license/documents/document-kinds.ts";
 import { keyIdOf, parsePrivateKey, publicPart } from "../../src/license/documents/keys.ts";
+import { verifyLicense } from "../../src/license/documents/license.ts";
 import { verifyLicenseRequest } from "../../src/license/requests/request.ts";
 import { verifyTrustDocument } from "../../src/license/documents/trust.ts";
 import {
   APPLIANCE_KEY,
   buildCodeVectors,
+  buildHeader,
   buildRequestVectors,
+  CERTIFICATE,
+  headerFor,
+  ISSUING_KEY,
   keyIdOf as independentKeyId,
   PAYLOADS,
+  RETIRED_KEY,
   signerFor,
+  signUnchecked,
   VENDOR_KEY,
   buildVectors,
 } from "../vectors/generate.ts";
+import { BAD_LICENSES, GOOD_LICENSES, RETIRED_LICENSE } from "../vectors/verdicts.ts";
+import { loadLeaseCheck, tableRowsBelow } from "../support/documents.ts";
+import { tempFolder } from "../support/temp-folder.ts";
 
 const folder = join(import.meta.dir, "../vectors/documents");
+const checkLease = await loadLeaseCheck("checkLease", tempFolder(afterAll));
 const files = readdirSync(folder).toSorted();
 const read = (name: string): string => readFileSync(join(folder, name), "utf8");
 
@@ -58,12 +79,13 @@ describe("test/vectors/documents", () => {
   });
 
   test("has a valid document of each kind", () => {
-    const good = files.filter((name) => name.startsWith("good-"));
+    const good = files.filter((name) => /^good-(?!license-)/.test(name));
     expect(good).toEqual(DOCUMENT_KINDS.map((kind) => `good-${kind}.jwt`).toSorted());
   });
 
   test.each([
     ["vendor", VENDOR_KEY],
+    ["issuing", ISSUING_KEY],
     ["appliance", APPLIANCE_KEY],
   ])("has the key of the %s, marked as a test key", (owner, key) => {
     const text = read(`TEST-KEY-${owner}.jwk.json`);
@@ -72,6 +94,8 @@ describe("test/vectors/documents", () => {
     expect(keyIdOf(key)).toBe(independentKeyId(key));
   });
 });
+
+const isCertifiedKind = (kind: DocumentKind): kind is CertifiedKind => isCertified(kind);
 
 describe.each(DOCUMENT_KINDS.map((kind) => ({ kind })))("good-$kind.jwt", ({ kind }) => {
   const text = read(`good-${kind}.jwt`);
@@ -85,16 +109,16 @@ describe.each(DOCUMENT_KINDS.map((kind) => ({ kind })))("good-$kind.jwt", ({ kin
   test("verifies with the second implementation", () => {
     const [header, payload] = text.split(".");
     expect(isSignatureValid(text, signer)).toBe(true);
-    expect(jsonOf(header)).toEqual({
-      alg: "EdDSA",
-      typ: `berth-${kind}+jwt`,
-      kid: independentKeyId(signer),
-    });
+    expect(jsonOf(header)).toEqual(headerFor(kind));
     expect(jsonOf(payload)).toEqual(PAYLOADS[kind]);
   });
 
   test("equals what Berth signs for the same payload", async () => {
-    expect(await signDocument(kind, PAYLOADS[kind], signer)).toBe(text);
+    const issuing = { key: signer, cert: CERTIFICATE };
+    const signed = isCertifiedKind(kind)
+      ? signCertified(kind, PAYLOADS[kind], issuing)
+      : signDocument(kind, PAYLOADS[kind], signer);
+    expect(await signed).toBe(text);
   });
 
   test("fails with another key in both implementations", async () => {
@@ -129,9 +153,9 @@ describe("codes.json", () => {
     expect(JSON.parse(text)).toEqual(vectors);
   });
 
-  test.each(names)("%s has a valid bare signature of the vendor", (name) => {
+  test.each(names)("%s has a valid bare signature of the issuing key", (name) => {
     const { signed, code } = vectors[name];
-    const key = createPublicKey({ key: publicPart(VENDOR_KEY), format: "jwk" });
+    const key = createPublicKey({ key: publicPart(ISSUING_KEY), format: "jwk" });
     const signature = Buffer.from(code, "hex").subarray(0, 64);
     expect(verify(null, Buffer.from(signed, "hex"), key, signature)).toBe(true);
   });
@@ -140,71 +164,121 @@ describe("codes.json", () => {
     ["confirmation-v2-strong", false],
     ["confirmation-v2-weak", true],
   ] as const)("%s equals what Berth signs, and is valid for that kind only", async (name, weak) => {
-    const code = await signConfirmationCode(claimsOf(name, weak), tail, VENDOR_KEY);
+    const code = await signConfirmationCode(claimsOf(name, weak), tail, ISSUING_KEY);
     const decoded = decodeConfirmationCode(code);
     expect(decoded).toEqual({ ok: true, value: { ...tail, bytes: vectors[name].code } });
     const confirmation = { ...tail, bytes: vectors[name].code };
-    const key = publicPart(VENDOR_KEY);
+    const key = publicPart(ISSUING_KEY);
     expect(await verifyConfirmationCode(claimsOf(name, weak), confirmation, key)).toBe(true);
     expect(await verifyConfirmationCode(claimsOf(name, !weak), confirmation, key)).toBe(false);
   });
 });
 
 test("good-trust.jwt is a valid trust document", async () => {
-  const result = await verifyTrustDocument(read("good-trust.jwt"), () => null);
+  const result = await verifyTrustDocument(read("good-trust.jwt"));
   expect(result).toMatchObject({
     ok: true,
     value: { vendor: independentKeyId(VENDOR_KEY), version: 1 },
   });
 });
 
-const NOT_SIGNED = "form";
-const OTHER_KIND = "kind";
-const WRONG_KEY = "signature";
+const ROOT = { vendor: independentKeyId(VENDOR_KEY), jwk: publicPart(VENDOR_KEY) };
 
-/** Berth's fault, and whether the bare signature is valid; if so, only Berth's rules refuse it. */
-const BAD = [
-  ["alg-none", NOT_SIGNED, false],
-  ["alg-none-signed", NOT_SIGNED, true],
-  ["alg-hs256-public-key", NOT_SIGNED, false],
-  ["alg-ed25519", NOT_SIGNED, true],
-  ["typ-jwt", NOT_SIGNED, true],
-  ["typ-policy", OTHER_KIND, true],
-  ["crit", NOT_SIGNED, true],
-  ["jwk", NOT_SIGNED, false],
-  ["no-kid", NOT_SIGNED, true],
-  ["kid-not-text", NOT_SIGNED, true],
-  ["other-key", WRONG_KEY, false],
-  ["moved-signature", WRONG_KEY, false],
-  ["signature-spelling", NOT_SIGNED, true],
-  ["signature-zero", WRONG_KEY, false],
-  ["signature-plus-order", WRONG_KEY, false],
-  ["two-parts", NOT_SIGNED, false],
-  ["four-parts", NOT_SIGNED, true],
-  ["padding", NOT_SIGNED, true],
-  ["line-break", NOT_SIGNED, true],
-  ["part-of-one-character", NOT_SIGNED, false],
-  ["payload-not-utf8", WRONG_KEY, true],
-  ["payload-not-json", WRONG_KEY, true],
-] as const;
+describe("a license", () => {
+  const verdicts = [...GOOD_LICENSES, ...BAD_LICENSES];
 
-describe("a bad document", () => {
-  test("is listed here for each file in the folder", () => {
-    const bad = files.filter((name) => name.startsWith("bad-"));
-    expect(BAD.map(([name]) => `bad-${name}.jwt`).toSorted()).toEqual(bad);
+  test("has a verdict for each file in the folder", () => {
+    const ofLicenses = files.filter((name) => /^(bad|good-license|retired)/.test(name));
+    const names = [...verdicts.map(({ name }) => name), RETIRED_LICENSE];
+    expect(names.map((name) => `${name}.jwt`).toSorted()).toEqual(ofLicenses);
   });
 
-  test.each(BAD)(
-    "bad-%s.jwt has a wrong %s; its bare signature is valid: %p",
-    async (name, wrong, isValid) => {
-      const text = read(`bad-${name}.jwt`);
-      expect(isSignatureValid(text, VENDOR_KEY)).toBe(isValid);
-      expect(await verifyDocument("license", text, publicPart(VENDOR_KEY))).toEqual({
-        ok: false,
-        fault: wrong === OTHER_KIND ? { wrong, kind: "policy" } : { wrong },
-      });
+  test("has a row in the README for each bad file, with the same verdict", () => {
+    const rows = tableRowsBelow("test/vectors/README.md", "## Bad");
+    const yes = (is: boolean): string => (is ? "yes" : "no");
+    const shown = rows.map(([name, , ...columns]) => [name, ...columns].join(" "));
+    const expected = BAD_LICENSES.map(
+      ({ name, isSigned, isAcceptedByLibrary }) =>
+        `\`${name.slice("bad-".length)}\` ${yes(isSigned)} ${yes(isAcceptedByLibrary)}`,
+    );
+    expect(shown.toSorted()).toEqual(expected.toSorted());
+  });
+
+  test.each(verdicts.map((verdict) => [verdict.name, verdict.wrong, verdict] as const))(
+    "%s.jwt has the fault %p",
+    async (name, wrong, { isSigned }) => {
+      const text = read(`${name}.jwt`);
+      expect(isSignatureValid(text, ISSUING_KEY)).toBe(isSigned);
+      const result = await verifyLicense(text, [ROOT]);
+      expect(result.ok ? null : result.fault.wrong).toBe(wrong);
     },
   );
+
+  test("of a retired key is verified, and names the key", async () => {
+    expect(await verifyLicense(read(`${RETIRED_LICENSE}.jwt`), [ROOT])).toMatchObject({
+      ok: true,
+      value: { signer: { vendor: ROOT, key: publicPart(RETIRED_KEY) } },
+    });
+    const trust = await verifyTrustDocument(read("good-trust.jwt"));
+    expect(trust).toMatchObject({ ok: true, value: { retired: [independentKeyId(RETIRED_KEY)] } });
+  });
+});
+
+describe("an application", () => {
+  const NONCE = "device-0123456789";
+  const PRODUCT = PAYLOADS.license.terms.product;
+
+  /** A lease under a license, for this hour. */
+  function leaseUnder(license: string): string {
+    const now = Math.floor(Date.now() / 1_000);
+    const { license_id, serial } = PAYLOADS.license;
+    const lic = new Bun.CryptoHasher("sha256").update(license).digest("hex");
+    const iss = independentKeyId(APPLIANCE_KEY);
+    const terms = { license_id, serial, lic, iat: now, exp: now + 3_600, nonce: NONCE };
+    const payload = { iss, sub: "ada", aud: PRODUCT, jti: "1", ...terms };
+    return signUnchecked(buildHeader("lease", APPLIANCE_KEY), payload, APPLIANCE_KEY);
+  }
+
+  const isAccepted = (checked: Promise<unknown>): Promise<boolean> =>
+    checked.then(
+      () => true,
+      () => false,
+    );
+
+  async function checkWithGuide(license: string, retired: readonly string[]): Promise<boolean> {
+    const rootKey = publicPart(VENDOR_KEY);
+    const given = { rootKey, retired, product: PRODUCT, nonce: NONCE };
+    return isAccepted(checkLease({ license, lease: leaseUnder(license), ...given }));
+  }
+
+  async function checkWithClient(license: string, retired: readonly string[]): Promise<boolean> {
+    const options = { rootKeys: VENDOR_KEY.x, retired, nonce: NONCE };
+    const client = new Client("http://127.0.0.1:9", PRODUCT, options);
+    return isAccepted(client.verify(leaseUnder(license), license));
+  }
+
+  for (const verdict of [...GOOD_LICENSES, ...BAD_LICENSES]) {
+    const { name, wrong, isAcceptedByLibrary } = verdict;
+    const text = read(`${name}.jwt`);
+
+    test(`${isAcceptedByLibrary ? "accepts" : "refuses"} ${name}.jwt with the guide's check`, async () => {
+      expect(await checkWithGuide(text, [])).toBe(isAcceptedByLibrary);
+    });
+
+    test(`${wrong === null ? "accepts" : "refuses"} ${name}.jwt with berth.js`, async () => {
+      expect(await checkWithClient(text, [])).toBe(wrong === null);
+    });
+  }
+
+  test.each([
+    ["the guide's check", checkWithGuide],
+    ["berth.js", checkWithClient],
+  ])("refuses a license of a retired key alone with %s", async (_name, check) => {
+    const [good, retired] = [read("good-license.jwt"), read(`${RETIRED_LICENSE}.jwt`)];
+    expect(await check(retired, [])).toBe(true);
+    expect(await check(retired, [RETIRED_KEY.x])).toBe(false);
+    expect(await check(good, [RETIRED_KEY.x])).toBe(true);
+  });
 });
 
 describe("requests.json", () => {

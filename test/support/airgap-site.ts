@@ -1,6 +1,5 @@
 // A site that exchanges only spoken codes with a real vendor's desk.
 import { join } from "node:path";
-import { signTrustDocument } from "../../src/license/documents/trust.ts";
 import type { TermsDocument } from "../../src/license/terms/terms.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import {
@@ -31,9 +30,7 @@ export const makeDesk = (products: string[] = [PRODUCT]): Promise<Desk> =>
 export async function openAirgapSite(options: ApplianceOptions = {}): Promise<AirgapSite> {
   const site = await openAppliance({ licenses: {}, ...options });
   const desk = await makeDesk();
-  unwrap(
-    await site.vendorTrust.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"),
-  );
+  unwrap(await site.vendorTrust.trustVendor(desk.trust.document, "test"));
   return new AirgapSite(site, desk);
 }
 

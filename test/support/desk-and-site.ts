@@ -1,7 +1,6 @@
 // A vendor's desk in its own folder, and a site that trusts it.
 import { join } from "node:path";
 import { verifyLicenseRequest, type LicenseRequest } from "../../src/license/requests/request.ts";
-import { signTrustDocument } from "../../src/license/documents/trust.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { issueLicense } from "../../src/desk/issuing/issue.ts";
@@ -24,9 +23,7 @@ export async function openDeskAndSite(options: ApplianceOptions = {}): Promise<D
   const newDesk = { name: "Penetrode", products: ["sim", "ray"], passphrase: null };
   const desk = await Desk.create(realDisk, folder, newDesk);
   const site = await openAppliance({ licenses: {}, ...options });
-  unwrap(
-    await site.vendorTrust.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"),
-  );
+  unwrap(await site.vendorTrust.trustVendor(desk.trust.document, "test"));
   return { desk, folder, site };
 }
 
@@ -39,22 +36,22 @@ export const makeRequestFrom = async (
   return unwrap(await verifyLicenseRequest(document));
 };
 
+/** What the command uses if no flag is set, with the time of the tests. */
+export const DEFAULT_ISSUE_OPTIONS: Omit<IssueOptions, "request"> = {
+  renewLicenseId: null,
+  licenseId: null,
+  isNew: false,
+  licenseKey: null,
+  hosts: null,
+  terms: {},
+  allowWeakBinding: false,
+  acceptForkReason: null,
+  now: MONDAY,
+};
+
 /** Answers a request or renews a license; every option has its default unless a test sets it. */
 export const issueTestLicense = (
   desk: Desk,
   request: LicenseRequest | null,
   differing: Partial<IssueOptions> = {},
-): Promise<IssuedEntry> =>
-  issueLicense(desk, {
-    request,
-    renewLicenseId: null,
-    licenseId: null,
-    isNew: false,
-    licenseKey: null,
-    hosts: null,
-    terms: {},
-    allowWeakBinding: false,
-    acceptForkReason: null,
-    now: MONDAY,
-    ...differing,
-  });
+): Promise<IssuedEntry> => issueLicense(desk, { ...DEFAULT_ISSUE_OPTIONS, request, ...differing });

@@ -4,17 +4,17 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CompactEncrypt } from "jose";
 
-const PLAIN_KEY = /vendor\.jwk$/;
+const PLAIN_KEY = /\.key\.jwk$/;
 const ROUNDS = 1_000;
 
-/** Encrypts the current and the earlier keys of a desk, as `Desk.changePassphrase` does. */
+/** Encrypts the issuing keys of a desk, as `Desk.changePassphrase` does. */
 export async function encryptDeskKeys(folder: string, passphrase: string): Promise<void> {
   for (const name of readdirSync(folder).filter((file) => PLAIN_KEY.test(file))) {
     const encrypted = await new CompactEncrypt(readFileSync(join(folder, name)))
       .setProtectedHeader({ alg: "PBES2-HS512+A256KW", enc: "A256GCM" })
       .setKeyManagementParameters({ p2c: ROUNDS })
       .encrypt(Buffer.from(passphrase));
-    const locked = join(folder, name.replace(PLAIN_KEY, "vendor.jwe"));
+    const locked = join(folder, name.replace(PLAIN_KEY, ".key.jwe"));
     writeFileSync(locked, `${encrypted}\n`, { mode: 0o600 });
     rmSync(join(folder, name));
   }

@@ -5,7 +5,6 @@ import { hashComponents, computeHardwareId } from "../../src/license/documents/h
 import type { HardwareComponent } from "../../src/license/documents/hardware.ts";
 import { publicKeyBytes } from "../../src/license/documents/keys.ts";
 import { verifyLicenseRequest, type LicenseRequest } from "../../src/license/requests/request.ts";
-import { signTrustDocument } from "../../src/license/documents/trust.ts";
 import { parseLogUrl, type LogUrl } from "../../src/operations/pair/open-log.ts";
 import { wire, type ApplianceOperations } from "../../src/operations/wire.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
@@ -97,7 +96,7 @@ export async function openPairOfTwo(log = new SimulatedLog(genesisHead)): Promis
   const desk = await Desk.create(realDisk, deskFolder, newDesk);
   const alpha = await openHost({ log, host: "alpha" });
   await alpha.operations.leadership?.step();
-  const trust = await signTrustDocument(desk.vendor, desk.key);
+  const trust = desk.trust.document;
   unwrap(await alpha.operations.vendorTrust.trustVendor(trust, "test"));
   await admit(alpha, "beta");
   return { desk, deskFolder, log, alpha };

@@ -7,16 +7,34 @@ import {
   type State,
   type TrustedVendor,
 } from "../../src/domain/model/state.ts";
+import type { SigningKey } from "../../src/domain/trust/trust.ts";
 import type { Terms } from "../../src/domain/model/licenses/terms.ts";
+import { keyIdOf, keyOfSeed, publicPart } from "../../src/license/documents/keys.ts";
 import { instant } from "../../src/domain/time.ts";
 import { emptyMutableState, type MutableState } from "../../src/domain/evolve/mutable-state.ts";
 
+/** The keys of the vendor, always the same. */
+export const ROOT = keyOfSeed(new Uint8Array(32).fill(1));
+export const ISSUING = keyOfSeed(new Uint8Array(32).fill(2));
+
 export const VENDOR: TrustedVendor = {
-  vendor: "VENDOR0000000001",
+  vendor: keyIdOf(ROOT),
   name: "Vendor",
   version: 1,
   products: ["cad", "cam", "constructor", "__proto__", "toString", "hasOwnProperty", "valueOf"],
-  keys: [{ kty: "OKP", crv: "Ed25519", x: "x".repeat(43) }],
+  jwk: publicPart(ROOT),
+  retired: [],
+  document: "trust 1",
+  sum: "e5".repeat(32),
+  notice: null,
+};
+
+/** The issuing key of the vendor, which does not end. */
+export const SIGNER: SigningKey = {
+  vendor: VENDOR.vendor,
+  key: keyIdOf(ISSUING),
+  trust: 1,
+  until: 253_402_300_799,
 };
 
 export const HARDWARE = [
@@ -70,7 +88,8 @@ export function makeGrant(license: number, terms: Terms, serial = 1): Grant {
   const document = `license ${license}.${serial}.${Bun.hash(JSON.stringify(terms))}`;
   const lic = new Bun.CryptoHasher("sha256").update(document).digest("hex");
   const binding = { hardwareId: HARDWARE_ID, hardware: HARDWARE };
-  return { vendor: VENDOR.vendor, serial, document, lic, policyId: null, ...binding };
+  const { vendor, key, until: keyUntil } = SIGNER;
+  return { vendor, key, keyUntil, serial, document, lic, policyId: null, ...binding };
 }
 
 /** The vendor's next license: a newer serial if it is installed, else an answer to a request. */

@@ -10,7 +10,7 @@ import type { State, TrustedVendor } from "../../src/domain/model/state.ts";
 import { DAY, HOUR, later, latest, MINUTE, SECOND, type Instant } from "../../src/domain/time.ts";
 import type { ChainHead } from "../../src/store/journal/journal.ts";
 import { makeContact } from "./contact.ts";
-import { AUDIT_HEAD, makeGrant, HARDWARE, HARDWARE_ID, VENDOR } from "./new-site.ts";
+import { AUDIT_HEAD, HARDWARE, HARDWARE_ID, makeGrant, SIGNER, VENDOR } from "./new-site.ts";
 import { nextStatement } from "./statements.ts";
 import { dispatch, dropPlace, movePlace, placeFacts, takePlace } from "./queue-commands.ts";
 import {
@@ -45,7 +45,7 @@ const OTHER_VENDOR: TrustedVendor = {
   ...VENDOR,
   vendor: "VENDOR0000000002",
   products: ["other"],
-  keys: [{ kty: "OKP", crv: "Ed25519", x: "y".repeat(43) }],
+  jwk: { kty: "OKP", crv: "Ed25519", x: "y".repeat(43) },
 };
 const HOSTS = ["alpha", "beta", "__proto__"];
 const PEER = "10.0.0.7";
@@ -280,10 +280,14 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
     peer: PEER,
   }),
   TrustVendor: ({ random, operationNumber }) => {
-    const vendor = random.chance(0.6) ? VENDOR : OTHER_VENDOR;
+    const { notice: _notice, ...trust } = random.chance(0.6) ? VENDOR : OTHER_VENDOR;
+    const version = 1 + (operationNumber >> 10);
+    // Hardly ever the key that signs the licenses here.
+    const retired = random.chance(0.02) ? [SIGNER.key] : ["KEY0000000000009"];
+    const document = `trust ${version} ${retired.join(" ")}`;
     return {
       type: "TrustVendor",
-      vendor: { ...vendor, version: 1 + (operationNumber >> 10) },
+      trust: { ...trust, version, retired, document },
       peer: PEER,
     };
   },
@@ -304,7 +308,8 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
     const statements = state.statementChains.get(VENDOR.vendor)?.statements ?? [];
     const { n, digest } =
       statements.length > 0 ? random.pick(statements) : { n: 1, digest: "f".repeat(64) };
-    return { type: "AcknowledgeStatement", vendor: VENDOR.vendor, n, digest, peer: PEER };
+    const vendor = VENDOR.vendor;
+    return { type: "AcknowledgeStatement", vendor, n, digest, signer: SIGNER, peer: PEER };
   },
   MoveAway: () => ({ type: "MoveAway", move: "a move", peer: PEER }),
   ChangeAccess: ({ random }) => ({
@@ -483,7 +488,7 @@ function randomLicense({ random, state, at }: CommandContext): LicenseUpload | A
   const { hardware: _hardware, ...grant } = makeGrant(license, granted, serial);
   const [request] = [...state.requests.values()].toReversed();
   const [activation] = state.activations.keys();
-  const fields = { license, terms: granted, grant, peer: PEER };
+  const fields = { license, terms: granted, grant, signer: SIGNER, peer: PEER };
   const answers = request === undefined ? null : { request: request.request, nonce: request.nonce };
   return random.pick<LicenseUpload | AirgapLicense>([
     { type: "LicenseUpload", ...fields, answers },

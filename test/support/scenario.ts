@@ -26,7 +26,7 @@ import type {
 } from "../../src/domain/model/licenses/terms.ts";
 import { HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
-import { answerTo, makeGrant, makeNewSite, requestIdFor } from "./new-site.ts";
+import { answerTo, makeGrant, makeNewSite, requestIdFor, SIGNER } from "./new-site.ts";
 import { contextAt } from "./rule-context.ts";
 import { makeContact } from "./contact.ts";
 
@@ -283,7 +283,7 @@ export const renew = (
 ): LicenseUpload => {
   const fullTerms = terms(differing);
   const { hardware: _hardware, ...grant } = makeGrant(license, fullTerms, serial);
-  const origin = { answers: null, peer: "10.0.0.1" };
+  const origin = { answers: null, signer: SIGNER, peer: "10.0.0.1" };
   return { type: "LicenseUpload", license, terms: fullTerms, grant, ...origin };
 };
 

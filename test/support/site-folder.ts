@@ -7,7 +7,6 @@ import type { Terms } from "../../src/domain/model/licenses/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import type { HardwareComponent } from "../../src/license/documents/hardware.ts";
 import { verifyLicenseRequest } from "../../src/license/requests/request.ts";
-import { signTrustDocument } from "../../src/license/documents/trust.ts";
 import { checkpointWithUsage } from "../../src/operations/usage/checkpoint-with-usage.ts";
 import { wire, type ApplianceOperations } from "../../src/operations/wire.ts";
 import { wallClock } from "../../src/platform/clock.ts";
@@ -61,7 +60,7 @@ export async function installNewLicense(
   try {
     const options = { name: "Initrode", products: [newTerms.product], passphrase: null };
     const desk = await Desk.create(realDisk, folder, options);
-    unwrap(await vendorTrust.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
+    unwrap(await vendorTrust.trustVendor(desk.trust.document, "test"));
     const { document, at } = unwrap(await licensing.request(newTerms.product, null, "test"));
     const { license_key: _key, ...changes } = toTermsDocument(newTerms);
     const issued = await issueLicense(desk, {

@@ -43,8 +43,10 @@ export class VendorDesk {
     return this.path(name);
   }
 
+  /** The ledger after the two lines that a new desk has: its trust document and its key. */
   readLedger(): string {
-    return readFileSync(this.path("desk/ledger.jsonl"), "utf8");
+    const text = readFileSync(this.path("desk/ledger.jsonl"), "utf8");
+    return text.replace(/^(?:.*\n){2}/, "");
   }
 
   run(command: string, ...flags: string[]): Promise<CommandResult> {

@@ -17,13 +17,9 @@ export function trustFacts(offered: VendorReply, current: VendorReply | null): s
     ],
     ["fingerprint", formatChange(offered.fingerprint, before.fingerprint)],
     ["version", formatChange(String(offered.version), String(before.version))],
-    ...(offered.retired ?? []).map(({ key, from }) => ["retired", `${key} (${retiredText(from)})`]),
+    ...offered.retired.map((key) => ["retired key", key]),
   ];
 }
-
-/** Shows only the day if the time is 00:00 UTC. */
-const retiredText = (from: string | null): string =>
-  from === null ? "immediately" : `from ${from.replace(/T00:00:00\.000Z$/, "")}`;
 
 const formatChange = (now: string, before: string): string =>
   now === before ? now : `${now} (was ${before})`;

@@ -43,6 +43,8 @@ export interface CommandContext<T extends OptionTable, A extends readonly string
 > {
   /** The positional arguments, in the order of their names in the definition. */
   readonly args: { readonly [K in keyof A]: string | undefined };
+  /** All of them: the last one can be repeated if its name ends with `…`. */
+  readonly allArgs: readonly string[];
   /** The flag, the variable or the file that set an option, or "default"; null: it is not set. */
   readonly sources: { readonly [K in keyof T]: string | null };
   /** All options that are set, as they were written. */
@@ -171,6 +173,7 @@ function createContext<T extends OptionTable, A extends readonly string[]>(
   ]);
   return {
     args: positionals as CommandContext<T, A>["args"],
+    allArgs: positionals,
     sources: Object.fromEntries(sources) as CommandContext<T, A>["sources"],
     setOptions: listSetOptions(values),
     show(text) {

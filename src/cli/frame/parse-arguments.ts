@@ -39,7 +39,7 @@ export function parseArguments(
       throw new Misuse(`--${repeated} is given twice but takes one value`, hint);
     }
     const wrapsProgram = command.wrapsProgram !== undefined;
-    const extra = positionals[wrapsProgram ? 0 : (command.arguments?.length ?? 0)];
+    const extra = positionals[wrapsProgram ? 0 : countArguments(command)];
     if (extra !== undefined && wrapsProgram) {
       const example = `berth ${command.name} [FLAGS] -- ${extra}`;
       throw new Misuse(`unexpected argument: ${extra}`, `write -- before the command: ${example}`);
@@ -56,6 +56,11 @@ export function parseArguments(
     const programHint = `write -- before the command: berth ${command.name} [FLAGS] -- COMMAND [ARGS]`;
     throw toFlagError(command, error, isProgramMissing ? programHint : hint);
   }
+}
+
+/** The last argument may be repeated: its name then ends with `…`. */
+function countArguments({ arguments: names = [] }: Command): number {
+  return names.at(-1)?.includes("…") === true ? Infinity : names.length;
 }
 
 /** Splits off the words after `--` if they are the command line of another program. */

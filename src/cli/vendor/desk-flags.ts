@@ -15,9 +15,18 @@ export const deskFlags = {
     isRequired: true,
     missingHint: "specify the desk's folder",
   }),
+  anyRootFolder: path("--root DIR", "the root's folder, if it is on this machine"),
+  rootFolder: path("--root DIR", "the root's folder", {
+    isRequired: true,
+    missingHint: "specify the root's folder, for example --root /media/root",
+  }),
+  rootPassphraseFile: path(
+    "--root-passphrase-file FILE",
+    "file whose first line is the passphrase of the root; default: ask for it",
+  ),
   passphraseFile: path(
     "--passphrase-file FILE",
-    "file whose first line is the passphrase of the vendor's key; default: ask for it",
+    "file whose first line is the passphrase of the desk's key; default: ask for it",
   ),
   newPassphraseFile: path(
     "--new-passphrase-file FILE",

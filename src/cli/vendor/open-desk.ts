@@ -25,7 +25,6 @@ export const formatDirFlag = (folder: string): string => `--dir ${quoteIfNeeded(
 
 export async function openDesk(options: DeskKey): Promise<Desk> {
   const { dir } = options;
-  await Desk.refuseIncompleteTrustChain(realDisk, dir);
   const desk = await Desk.open(realDisk, dir, await readCurrentPassphrase(options));
   printNotes(desk);
   return desk;
@@ -58,7 +57,9 @@ interface NewPassphrase {
   readonly noPassphrase: boolean;
   readonly file: string | null;
   /** The flag that names the file. */
-  readonly flag: "--passphrase-file" | "--new-passphrase-file";
+  readonly flag: "--passphrase-file" | "--new-passphrase-file" | "--root-passphrase-file";
+  /** What is asked for; default: a new passphrase. */
+  readonly what?: string;
 }
 
 /**
@@ -68,7 +69,9 @@ interface NewPassphrase {
 export async function readNewPassphrase(options: NewPassphrase): Promise<string | null> {
   checkNewPassphrase(options);
   if (options.noPassphrase) return null;
-  return readPassphraseFile(options.file) ?? (await askSecretTwice("new passphrase"));
+  return (
+    readPassphraseFile(options.file) ?? (await askSecretTwice(options.what ?? "new passphrase"))
+  );
 }
 
 /** Called before any prompt and before any change. */

@@ -1,4 +1,5 @@
 import type { Instant } from "../../domain/time.ts";
+import { readDocumentHeader } from "../../license/documents/document.ts";
 import { describeDocumentFault } from "../../license/documents/document-fault.ts";
 import {
   canonicalizeCode,
@@ -13,7 +14,7 @@ import {
   verifyConfirmationCode,
   type ConfirmationClaims,
 } from "../../license/codes/confirmation.ts";
-import { publicKeyBytes, type PublicKey } from "../../license/documents/keys.ts";
+import { keyIdOf, publicKeyBytes, type PublicKey } from "../../license/documents/keys.ts";
 import { signPolicy, verifyPolicy, type Policy } from "../../license/terms/policy.ts";
 import type { TermsChanges } from "../../license/terms/terms-changes.ts";
 import type { TermsDocument } from "../../license/terms/terms.ts";
@@ -60,13 +61,16 @@ export async function createPolicy(
   const before = findPolicy(desk, policyId);
   if (before !== undefined && isSameTerms(before.terms, terms)) {
     const signed = await verifyPolicy(before.document, [desk.vendor]);
-    // The current key may be newer, and only its own policies can be confirmed.
-    if (signed.ok && signed.value.key.x === desk.key.x) return before.document;
+    // The current certificate may be newer: then codes of the policy can be confirmed longer.
+    const header = readDocumentHeader(before.document);
+    const isCurrent = header.ok && header.value.cert === desk.issuing.cert;
+    if (signed.ok && isCurrent) return before.document;
   }
   const iat = Math.floor(now / 1_000);
   const policy = { iss: desk.vendor.vendor, iat, policy_id: policyId, terms };
-  const document = await signPolicy(policy, desk.key);
-  const entry = { policy_id: policyId, terms, document };
+  const document = await signPolicy(policy, desk.issuing);
+  const key = keyIdOf(desk.issuing.key);
+  const entry = { key, policy_id: policyId, terms, document };
   await desk.ledger.append({ type: "policy", at: rfc3339(now), ...entry });
   return document;
 }
@@ -79,9 +83,14 @@ const findPolicy = (desk: Desk, id: string): PolicyEntry | undefined =>
  * Refuses a policy that was replaced. Returns the entry to append for a policy that the desk signed
  * and whose line is lost.
  */
-function checkPolicy(desk: Desk, { policy_id, terms }: Policy, document: string): NewPolicy[] {
+function checkPolicy(
+  desk: Desk,
+  { policy_id, terms }: Policy,
+  document: string,
+  key: string,
+): NewPolicy[] {
   const newest = findPolicy(desk, policy_id);
-  if (newest === undefined) return [{ type: "policy", policy_id, terms, document }];
+  if (newest === undefined) return [{ type: "policy", key, policy_id, terms, document }];
   const isListed = desk.ledger.policyEntries().some((entry) => entry.document === document);
   if (isListed && newest.document !== document) {
     throw new DeskRefused(
@@ -121,12 +130,8 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
       "create one with berth vendor policy",
     );
   }
-  if (policy.value.key.x !== desk.key.x) {
-    throw new DeskRefused(
-      "the policy is signed with an earlier key of this vendor",
-      "create it again with berth vendor policy",
-    );
-  }
+  const keyId = keyIdOf(policy.value.signer.key);
+  const key = await desk.openKey(policy.value.signer, options.now);
   const activation = decodeActivationCode(options.activationCode);
   if (!activation.ok) {
     throw new DeskRefused(
@@ -142,7 +147,7 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   }
   const { appliance, nonce } = activation.value;
   const { policy_id } = policy.value.policy;
-  const newPolicies = checkPolicy(desk, policy.value.policy, document);
+  const newPolicies = checkPolicy(desk, policy.value.policy, document, keyId);
   const { validUntil } = options;
   const license_key = normalizeLicenseKey(options.licenseKey);
   const end = validUntil === null ? {} : { valid_until: rfc3339(validUntil) };
@@ -173,26 +178,23 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   };
   // The site does not accept a code for the other kind of activation.
   for (const { document: code } of sameCode) {
-    if (await isValidCode(claims, code, desk.key)) {
+    if (await isValidCode(claims, code, key)) {
       return { policy_id, confirmation_code: code, terms };
     }
   }
-  const id = deriveAirgapLicenseId(publicKeyBytes(desk.key), license_key);
+  const id = deriveAirgapLicenseId(publicKeyBytes(desk.vendor.jwk), license_key);
   const serial = options.serial ?? sameCode[0]?.serial ?? nextSerial(desk, id, appliance);
   if (serial < 1 || serial > MAX_SERIAL) {
     throw new DeskRefused(`the serial must be from 1 to ${MAX_SERIAL}`, "omit --serial");
   }
-  const code = await signConfirmationCode(
-    claims,
-    { validUntil: options.validUntil, serial },
-    desk.key,
-  );
+  const code = await signConfirmationCode(claims, { validUntil: options.validUntil, serial }, key);
   const decoded = decodeConfirmationCode(code);
   if (!decoded.ok) throw new Error("the created code cannot be read");
   const at = rfc3339(options.now);
   await desk.ledger.append(...newPolicies.map((policyEntry) => ({ ...policyEntry, at })), {
     type: "issued",
     at,
+    key: keyId,
     license_id: id,
     serial,
     appliance,

@@ -1,6 +1,6 @@
 import type { Instant } from "../../domain/time.ts";
 import { isWeakBinding, type HashedComponent } from "../../license/documents/hardware.ts";
-import { publicPart, type PublicKey } from "../../license/documents/keys.ts";
+import { keyIdOf, publicPart, type PublicKey } from "../../license/documents/keys.ts";
 import { signLicense } from "../../license/documents/license.ts";
 import type { LicenseRequest } from "../../license/requests/request.ts";
 import type { TermsDocument } from "../../license/terms/terms.ts";
@@ -8,6 +8,7 @@ import { sha256 } from "../../platform/crypto/hash.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { isContinuation, buildSeenEntry, findReturnedButInstalled } from "./request-continuity.ts";
 import type { Desk } from "../desk.ts";
+import { endOfKey } from "../desk-records.ts";
 import { refuseReturnedLicense, findRenewedLicense } from "./renewed-license.ts";
 import { isSignedWithRetiredKey } from "../ledger/license-list.ts";
 import { DeskRefused } from "../desk-refused.ts";
@@ -26,6 +27,8 @@ export interface PreparedLicense {
   readonly answered: IssuedEntry | null;
   readonly license_id: number;
   readonly serial: number;
+  /** The site has this serial, which the ledger does not know; null: it has none such. */
+  readonly unknownSerial: number | null;
   readonly terms: TermsDocument;
   /** The differences from the license that it renews, one text for each term. */
   readonly changes: readonly string[];
@@ -54,7 +57,9 @@ export function prepareLicense(desk: Desk, options: IssueOptions): PreparedLicen
   const hosts = chooseHosts(options, before);
   const bound = bindingOf(request, before, hosts);
   const installed = request?.licenses.find((entry) => entry.license_id === before?.license_id);
-  const serial = Math.max(before?.serial ?? 0, installed?.serial ?? 0) + 1;
+  const serial = (before?.serial ?? 0) + 1;
+  const unknownSerial =
+    installed !== undefined && installed.serial >= serial ? installed.serial : null;
   const license_id = before?.license_id ?? deriveLicenseId(desk, request);
   const changes =
     before === null
@@ -63,7 +68,8 @@ export function prepareLicense(desk: Desk, options: IssueOptions): PreparedLicen
           ...describeDocumentDifference(before.terms, terms),
           ...describeHostDifference(before.hosts, hosts ?? undefined),
         ];
-  return { before, answered, license_id, serial, terms, changes, request, bound, notes, now };
+  const facts = { before, answered, license_id, serial, unknownSerial, terms, changes };
+  return { ...facts, request, bound, notes, now };
 }
 
 /** A request is answered once: the same request and terms give the same document again. */
@@ -81,6 +87,13 @@ function repeatAnswer(
       "ask the site for a new request",
     );
   }
+  const answeredWith = desk.keys.find(({ id }) => id === answered.key);
+  if (answeredWith !== undefined && endOfKey(answeredWith) <= options.now) {
+    throw new DeskRefused(
+      "this request was answered with a key that has ended since; sites refuse that license",
+      "ask the site for a new request",
+    );
+  }
   const isOtherLicense = (options.licenseId ?? license_id) !== license_id;
   const isOtherCount = (options.hosts ?? hosts?.length ?? 1) !== (hosts?.length ?? 1);
   if (isOtherLicense || isOtherCount || !isUnchanged(desk, options, answered)) {
@@ -90,8 +103,8 @@ function repeatAnswer(
     );
   }
   const bound = bindingOf(request, answered, hosts);
-  const unchanged = { before: null, changes: [], request, bound, notes: [], now: options.now };
-  return { answered, license_id, serial, terms, ...unchanged };
+  const unchanged = { before: null, unknownSerial: null, changes: [], notes: [] };
+  return { answered, license_id, serial, terms, request, bound, now: options.now, ...unchanged };
 }
 
 function isUnchanged(desk: Desk, options: IssueOptions, { terms }: IssuedEntry): boolean {
@@ -131,9 +144,10 @@ export async function signPreparedLicense(
       ...(bound.hosts !== undefined && { hosts: [...bound.hosts] }),
       terms,
     },
-    desk.key,
+    desk.issuing,
   );
-  const signed = { license_id, serial, ...bound, request_id, terms, document };
+  const key = keyIdOf(desk.issuing.key);
+  const signed = { key, license_id, serial, ...bound, request_id, terms, document };
   const issued: IssuedEntry = { type: "issued", at: rfc3339(now), ...signed };
   await desk.ledger.append(...notes, issued);
   return issued;

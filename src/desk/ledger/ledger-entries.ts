@@ -1,4 +1,3 @@
-import type { RetiredKey } from "../../domain/model/state.ts";
 import type { PublicKey } from "../../license/documents/keys.ts";
 import type { TermsDocument } from "../../license/terms/terms.ts";
 
@@ -6,6 +5,8 @@ import type { TermsDocument } from "../../license/terms/terms.ts";
 export interface IssuedEntry {
   readonly type: "issued";
   readonly at: string;
+  /** The id of the issuing key. */
+  readonly key: string;
   readonly license_id: number;
   readonly serial: number;
   readonly appliance: string;
@@ -93,24 +94,34 @@ export interface ReceiptEntry {
   readonly removed_at: string;
 }
 
-/** A trust document after the first one: with a new key, or with other products. */
+/** A trust document that the desk accepted from the root. */
 export interface TrustEntry {
   readonly type: "trust";
   readonly at: string;
   readonly version: number;
-  /** Id of the current key in this document. */
-  readonly key: string;
   readonly products: readonly string[];
-  /** The keys that this document retires; absent: none. */
-  readonly retired?: readonly RetiredKey[];
+  readonly retired: readonly string[];
   /** The document, to write its file again if that is lost. */
   readonly document: string;
+}
+
+/** From here on, the desk signs with this key. */
+export interface KeyEntry {
+  readonly type: "key";
+  readonly at: string;
+  /** The key's id. */
+  readonly key: string;
+  readonly until: string;
+  /** The root's certificate. */
+  readonly cert: string;
 }
 
 /** A signed policy. */
 export interface PolicyEntry {
   readonly type: "policy";
   readonly at: string;
+  /** The id of the issuing key. */
+  readonly key: string;
   readonly policy_id: string;
   readonly terms: TermsDocument;
   readonly document: string;
@@ -137,4 +148,11 @@ export interface StatementEntry {
 }
 
 export type LedgerEntry =
-  IssuedEntry | SeenEntry | ForkEntry | ReceiptEntry | TrustEntry | PolicyEntry | StatementEntry;
+  | IssuedEntry
+  | SeenEntry
+  | ForkEntry
+  | ReceiptEntry
+  | TrustEntry
+  | KeyEntry
+  | PolicyEntry
+  | StatementEntry;

@@ -23,7 +23,7 @@ function readHead(disk: Disk, folder: string): LedgerHead | null {
   }
 }
 
-export const writeLedgerHead = (disk: Disk, folder: string, head: LedgerHead): Promise<void> =>
+const writeLedgerHead = (disk: Disk, folder: string, head: LedgerHead): Promise<void> =>
   replaceFile(disk, join(folder, HEAD_FILE), Buffer.from(`${JSON.stringify(head)}\n`));
 
 /**

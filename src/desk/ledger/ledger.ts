@@ -2,12 +2,7 @@ import { dirname, join } from "node:path";
 import type { Disk } from "../../platform/files/disk.ts";
 import { appendFile, replaceFile } from "../../platform/files/files.ts";
 import { GENESIS, sha256 } from "../../platform/crypto/hash.ts";
-import {
-  LEDGER_LOSS_HINT,
-  findLedgerLoss,
-  updateLedgerHead,
-  writeLedgerHead,
-} from "./ledger-head.ts";
+import { LEDGER_LOSS_HINT, findLedgerLoss, updateLedgerHead } from "./ledger-head.ts";
 import {
   parseLedgerLines,
   LEDGER_FILE,
@@ -19,12 +14,12 @@ import { DeskRefused } from "../desk-refused.ts";
 import type {
   ForkEntry,
   IssuedEntry,
+  KeyEntry,
   LedgerEntry,
   PolicyEntry,
   ReceiptEntry,
   SeenEntry,
   StatementEntry,
-  TrustEntry,
 } from "./ledger-entries.ts";
 
 const concurrentWrite = (): DeskRefused =>
@@ -79,9 +74,11 @@ export class Ledger {
     });
   }
 
-  static async create(disk: Disk, folder: string): Promise<void> {
-    await replaceFile(disk, join(folder, LEDGER_FILE), new Uint8Array());
-    await writeLedgerHead(disk, folder, { lines: 0, sum: GENESIS });
+  /** Creates a ledger with its first lines, all of them or none. */
+  static async create(disk: Disk, folder: string, entries: readonly LedgerEntry[]): Promise<void> {
+    const { text, sum } = formatLines(entries, GENESIS);
+    await replaceFile(disk, join(folder, LEDGER_FILE), Buffer.from(text));
+    await updateLedgerHead(disk, folder, { lines: entries.length, sum });
   }
 
   /** Durable when it returns. Refused if another command wrote since this ledger was opened. */
@@ -93,14 +90,7 @@ export class Ledger {
   async appendWhileLocked(...entries: readonly LedgerEntry[]): Promise<void> {
     this.refuseIfIncomplete();
     this.refuseIfChanged();
-    let sum = this.#sum;
-    const lines = entries.map((entry) => {
-      const format = sum === GENESIS && { format: LEDGER_FORMAT };
-      const line = JSON.stringify({ ...entry, ...format, prev: sum });
-      sum = sha256(line);
-      return `${line}\n`;
-    });
-    const text = lines.join("");
+    const { text, sum } = formatLines(entries, this.#sum);
     await appendFile(this.#disk, this.#path, text);
     this.#size += Buffer.byteLength(text);
     this.#sum = sum;
@@ -142,8 +132,8 @@ export class Ledger {
   }
 
   /** Oldest first. */
-  trustEntries(): TrustEntry[] {
-    return this.#entries.filter((entry) => entry.type === "trust");
+  keyEntries(): KeyEntry[] {
+    return this.#entries.filter((entry) => entry.type === "key");
   }
 
   /** Newest first. */
@@ -174,6 +164,18 @@ export class Ledger {
   lastSeenEntry(appliance: string): SeenEntry | null {
     return this.seenEntries(appliance).at(-1) ?? null;
   }
+}
+
+/** The lines of `entries` after a line with this hash, and the hash of the last one. */
+function formatLines(entries: readonly LedgerEntry[], before: string) {
+  let sum = before;
+  const lines = entries.map((entry) => {
+    const format = sum === GENESIS && { format: LEDGER_FORMAT };
+    const line = JSON.stringify({ ...entry, ...format, prev: sum });
+    sum = sha256(line);
+    return `${line}\n`;
+  });
+  return { text: lines.join(""), sum };
 }
 
 function readOrRefuse(disk: Disk, path: string): Uint8Array {

@@ -1,8 +1,4 @@
 import type { Instant } from "../../domain/time.ts";
-import { deriveAirgapLicenseId } from "../../license/codes/airgap-id.ts";
-import { readDocumentHeader } from "../../license/documents/document.ts";
-import { keyIdOf, publicKeyBytes } from "../../license/documents/keys.ts";
-import type { Vendor } from "../../license/documents/trust.ts";
 import { isSameLicenseKey } from "../issuing/license-key.ts";
 import type { DeskRecords } from "../desk-records.ts";
 import type { Ledger } from "./ledger.ts";
@@ -82,38 +78,20 @@ export function filterNewestSerials(licenses: readonly ListedLicense[]): ListedL
   });
 }
 
-/** Id of the key that signed it; null: unknown. */
-function signerOf({ jwk, document, license_id, terms }: IssuedEntry, vendor: Vendor) {
-  if (jwk !== null) {
-    const header = readDocumentHeader(document);
-    return header.ok ? header.value.kid : null;
-  }
-  // A code is too short to name its key, but the license's id is derived from the key.
-  const licenseKey = terms.license_key ?? "";
-  const key = vendor.keys.find(
-    (candidate) => deriveAirgapLicenseId(publicKeyBytes(candidate), licenseKey) === license_id,
-  );
-  return key === undefined ? null : keyIdOf(key);
-}
-
 /** Licenses that sites may be using and that a retired key signed. */
 export function findLicensesToReissue(
   { vendor, ledger }: DeskRecords,
   now: Instant,
 ): ListedLicense[] {
-  if (vendor.retired === undefined) return [];
   return filterNewestSerials(listLicenses(ledger, now)).filter(
     (license) => isOutstanding(license) && isSignedWithRetiredKey({ vendor }, license),
   );
 }
 
-export function isSignedWithRetiredKey(
+export const isSignedWithRetiredKey = (
   { vendor }: Pick<DeskRecords, "vendor">,
-  issued: IssuedEntry,
-) {
-  const signer = signerOf(issued, vendor);
-  return vendor.retired?.some(({ key }) => key === signer) === true;
-}
+  { key }: IssuedEntry,
+): boolean => vendor.retired.includes(key);
 
 /** Which licenses to list; null: any value. */
 export interface LicenseFilter {

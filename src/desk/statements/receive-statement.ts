@@ -1,5 +1,6 @@
 import type { Instant } from "../../domain/time.ts";
 import { signAcknowledgement } from "../../license/documents/acknowledgement.ts";
+import { readDocumentHeader } from "../../license/documents/document.ts";
 import { describeDocumentFault } from "../../license/documents/document-fault.ts";
 import {
   verifyUsageStatement,
@@ -8,7 +9,7 @@ import {
 } from "../../license/documents/usage-statement.ts";
 import { sha256 } from "../../platform/crypto/hash.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import type { DeskRecords } from "../desk-records.ts";
+import { stateOfKey, type DeskRecords } from "../desk-records.ts";
 import type { Desk } from "../desk.ts";
 import { DeskRefused } from "../desk-refused.ts";
 import type { IssuedEntry, StatementEntry } from "../ledger/ledger-entries.ts";
@@ -66,8 +67,13 @@ export async function checkStatement(
       .statementEntries()
       .find((entry) => entry.appliance === statement.iss && entry.digest === digest) ?? null;
   const checked = { statement, document, digest, recorded };
-  if (recorded !== null)
-    return { ...checked, contradictions: [], warnings: describeReplacement(desk, recorded) };
+  if (recorded !== null) {
+    const warnings = [
+      ...describeReplacement(desk, recorded),
+      ...describeUnusableAnswer(desk, recorded, now),
+    ];
+    return { ...checked, contradictions: [], warnings };
+  }
   const contradictions = [
     ...findContradictions(desk.ledger, statement),
     ...findWrongDates(statement, now),
@@ -88,6 +94,22 @@ function describeReplacement({ ledger }: DeskRecords, { appliance, n, digest }: 
   return chain.some((entry) => entry.digest === digest)
     ? []
     : [`statement ${n} is not counted: an accepted fork replaced it`];
+}
+
+/** The answer is given again as it was signed: a key that has gone since makes it useless. */
+function describeUnusableAnswer(
+  desk: DeskRecords,
+  { acknowledgement }: StatementEntry,
+  now: Instant,
+): string[] {
+  const header = readDocumentHeader(acknowledgement);
+  const key = desk.keys.find(({ id }) => header.ok && id === header.value.kid);
+  const state = key && stateOfKey(desk, key, now);
+  return state === "retired" || state === "ended"
+    ? [
+        "the site refuses this answer, whose key is no longer used: that to its next statement counts",
+      ]
+    : [];
 }
 
 /** Records the statement and signs the answer. The same statement gets the same answer again. */
@@ -112,7 +134,7 @@ export async function recordStatement(
     ...(restores.length > 0 && { restores: restores.map(({ lineage }) => lineage) }),
     ...(contradictions.length > 0 && { accepted_fork: acceptForkReason ?? "" }),
     document,
-    acknowledgement: await signAcknowledgement(answer, desk.key),
+    acknowledgement: await signAcknowledgement(answer, desk.issuing),
   };
   await desk.ledger.append(entry);
   return entry;

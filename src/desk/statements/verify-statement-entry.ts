@@ -25,7 +25,7 @@ export async function verifyStatementEntry(
   if (!answer.ok) {
     return `contains an acknowledgement that ${describeDocumentFault(answer.fault)}`;
   }
-  const { appliance, digest } = answer.value;
-  const isAnswer = appliance === iss && answer.value.n === n && digest === entry.digest;
+  const { ack } = answer.value;
+  const isAnswer = ack.appliance === iss && ack.n === n && ack.digest === entry.digest;
   return isAnswer ? null : "contains an acknowledgement of another statement";
 }

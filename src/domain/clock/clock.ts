@@ -1,6 +1,6 @@
 import { findBorrowsToRestore } from "./clock-jumps.ts";
 import type { ClockJump } from "../model/clock-jump-types.ts";
-import { isStillTrusted, TRUST_CHANGED, type CheckedSignature } from "../trust/trust.ts";
+import { findKeyFault, type SigningKey } from "../trust/trust.ts";
 import { makeDecision, type Decision } from "../model/decision.ts";
 import type { Event } from "../model/event.ts";
 import type { Fault } from "../model/fault.ts";
@@ -57,11 +57,11 @@ export const decideAskClock = (
 export const findOpenTimeNonce = (state: State, at: Instant): string | null =>
   at < later(state.clockAskedAt, CLOCK_LIMITS.timeAnswerLifetime) ? state.clockNonce : null;
 
-export interface SetClockBack extends CheckedSignature {
+export interface SetClockBack {
   readonly type: "SetClockBack";
   readonly to: Instant;
-  /** The vendor that signed the time; left out: none. */
-  readonly vendor?: string;
+  /** The key that signed the time, and when it did; left out: nobody signed it. */
+  readonly signed?: { readonly by: SigningKey; readonly at: Instant };
   /** The nonce that the signed time answers; null: only the system clock supports the change. */
   readonly nonce: string | null;
   readonly peer: string;
@@ -73,10 +73,12 @@ export interface SetClockBack extends CheckedSignature {
  */
 export function decideSetClockBack(
   state: State,
-  { to, nonce, peer, vendor = "", checkedVersion }: SetClockBack,
+  { to, nonce, peer, signed }: SetClockBack,
   { at }: RuleContext,
 ): ClockDecision {
-  if (!isStillTrusted(state, vendor, checkedVersion)) return err(TRUST_CHANGED);
+  // The end of the key is compared with the time that it signed: the one of the site is wrong.
+  const keyFault = signed === undefined ? null : findKeyFault(state, signed.by, signed.at);
+  if (keyFault !== null) return err(keyFault);
   const isAnswer = nonce !== null && nonce === findOpenTimeNonce(state, at);
   if (!isAnswer && !canSetClockFreely(state))
     return err({ code: "clock_suspect", behind: at - to });

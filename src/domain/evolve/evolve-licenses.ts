@@ -9,6 +9,7 @@ import type {
 } from "../model/licenses/license-event-types.ts";
 import { limits } from "../model/limits.ts";
 import { withdrawFeature, type FeatureTerms } from "../model/licenses/terms.ts";
+import type { TrustedVendor } from "../model/state.ts";
 import { later, type Instant } from "../time.ts";
 import type {
   MutableState,
@@ -61,6 +62,14 @@ function markRequestAnswered(state: MutableState, request: string, license: numb
   const [oldest] = state.answeredRequests.keys();
   const isOverLimit = state.answeredRequests.size > limits.answeredRequests;
   if (isOverLimit && oldest !== undefined) state.answeredRequests.delete(oldest);
+}
+
+export function trustVendor(state: MutableState, trusted: TrustedVendor): void {
+  const { vendor, jwk, version, retired } = trusted;
+  const before = state.retiredKeys.get(vendor)?.keys ?? [];
+  const keys = [...new Set([...before, ...retired])];
+  state.vendors.set(vendor, trusted);
+  state.retiredKeys.set(vendor, { vendor, jwk, version, keys });
 }
 
 export function removeLicense(state: MutableState, { license, tombstone }: LicenseRemoved): void {

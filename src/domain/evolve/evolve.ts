@@ -4,12 +4,13 @@ import type { Event, FeatureTaken, SlotTaken } from "../model/event.ts";
 import { isGrant } from "../event-catalogue.ts";
 import {
   addCount,
-  installLicense,
-  requireLicense,
   addOpenActivation,
   addOpenRequest,
   cancelRequest,
+  installLicense,
   removeLicense,
+  requireLicense,
+  trustVendor,
 } from "./evolve-licenses.ts";
 import { recordJump, restoreSlot, setClockBack } from "./evolve-clock.ts";
 import { admitHost, changeLeader, leavePair } from "./evolve-pair.ts";
@@ -78,8 +79,7 @@ export function evolve(readonlyState: State, event: Event): void {
       state.createdAt = event.at;
       return;
     case "VendorTrusted":
-      state.vendors.set(event.vendor.vendor, event.vendor);
-      return;
+      return trustVendor(state, event.vendor);
     case "VendorDistrusted":
       state.vendors.delete(event.vendor);
       return;

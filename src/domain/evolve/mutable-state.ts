@@ -26,6 +26,7 @@ import type {
   Restore,
   State,
   Tombstone,
+  RetiredKeys,
   TrustedVendor,
 } from "../model/state.ts";
 import type { StatementChain } from "../model/statements/statement-chain.ts";
@@ -44,6 +45,7 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 interface Collections {
   readonly vendors: Map<string, TrustedVendor>;
+  readonly retiredKeys: Map<string, RetiredKeys>;
   readonly requests: Map<string, OpenRequest>;
   readonly activations: Map<string, OpenActivation>;
   readonly answeredRequests: Map<string, number>;
@@ -118,6 +120,7 @@ export const emptyMutableState = (kind: DataFolderKind): MutableState => ({
   nextSlot: 1,
   appliance: "",
   vendors: new Map(),
+  retiredKeys: new Map(),
   requests: new Map(),
   activations: new Map(),
   answeredRequests: new Map(),

@@ -9,12 +9,10 @@ export interface ReturnedLicense {
 
 /** What a document of a known vendor contradicts. */
 export type TrustConflict =
-  /** This other trusted vendor already has one of the vendor's products or keys. */
-  | { readonly over: "product" | "key"; readonly vendor: string }
+  /** This other trusted vendor already has one of the vendor's products. */
+  | { readonly over: "product"; readonly vendor: string }
   /** The id of the license belongs to another vendor or product. */
-  | { readonly over: "license"; readonly license: number }
-  /** The vendor's trust document was replaced after the signature was checked with it. */
-  | { readonly over: "version" };
+  | { readonly over: "license"; readonly license: number };
 
 /** A limit of the site's rules that was reached. */
 export interface CappingRule {
@@ -134,6 +132,20 @@ export type Fault =
   | { readonly code: "clock_suspect"; readonly behind: number }
   /** Without a conflict: no trusted vendor has the key for the product. */
   | { readonly code: "untrusted_vendor"; readonly conflict?: TrustConflict }
+  /** A vendor's id with another root than the one that is known here. */
+  | { readonly code: "root_changed"; readonly vendor: string }
+  /** The trust document is older than the newest one that was installed here. */
+  | { readonly code: "trust_older"; readonly version: number }
+  /** The key of a document was certified with a trust document that is not installed here. */
+  | { readonly code: "trust_outdated"; readonly vendor: string; readonly version: number }
+  | { readonly code: "retired_key"; readonly vendor: string; readonly key: string }
+  | {
+      readonly code: "key_ended";
+      readonly vendor: string;
+      readonly end: Instant;
+      /** The time that was compared: of the appliance, or the one that was signed. */
+      readonly at: Instant;
+    }
   /**
    * `until` is set if the license was moved here and its grace period has ended; `appliances` if it
    * names another appliance than this one; `pair` if this host leads a pair, with the hosts of it

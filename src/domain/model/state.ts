@@ -31,6 +31,8 @@ export interface State {
   readonly appliance: string;
   /** The vendors whose licenses are accepted, by vendor id. */
   readonly vendors: ReadonlyMap<string, TrustedVendor>;
+  /** By vendor id, also of vendors that are no longer trusted. */
+  readonly retiredKeys: ReadonlyMap<string, RetiredKeys>;
   /** Requests a vendor may still answer, oldest first. */
   readonly requests: ReadonlyMap<string, OpenRequest>;
   /** Activations by their nonce, oldest first. */
@@ -128,6 +130,10 @@ export interface License {
 /** The vendor's document behind a license. */
 export interface Grant {
   readonly vendor: string;
+  /** The id of the issuing key. */
+  readonly key: string;
+  /** When that key ends, in seconds since 1970: nothing is installed of it from then on. */
+  readonly keyUntil: number;
   readonly serial: number;
   /** The license document; for a license installed by code, the bundle that proves it. */
   readonly document: string;
@@ -141,27 +147,35 @@ export interface Grant {
   readonly hosts?: readonly LicensedHost[];
 }
 
-export interface TrustedVendor {
+/** What a vendor's root says in a trust document, and the document itself. */
+export interface SignedTrust {
   readonly vendor: string;
   readonly name: string;
   readonly version: number;
+  /** The root. */
+  readonly jwk: VendorKey;
   readonly products: readonly string[];
-  readonly keys: readonly VendorKey[];
-  /**
-   * Keys that the vendor has retired; absent: none. They stay in `keys` to check what they signed
-   * before.
-   */
-  readonly retired?: readonly RetiredKey[];
+  /** The ids of issuing keys from which nothing is accepted any more. */
+  readonly retired: readonly string[];
+  /** Every start verifies it. */
+  readonly document: string;
+  /** SHA-256 of the document. */
+  readonly sum: string;
 }
 
-/** Nothing signed by this key is accepted any more; what was installed before stays. */
-export interface RetiredKey {
-  /** The key's id. */
-  readonly key: string;
-  /**
-   * Retired from this second since 1970 on; absent: as soon as the vendor's document is installed.
-   */
-  readonly from?: number;
+/** A vendor by its newest trust document; `products` are without those of other vendors. */
+export interface TrustedVendor extends SignedTrust {
+  /** How the document differs from the one before; null: it is the first one. */
+  readonly notice: { readonly at: Instant; readonly changes: readonly string[] } | null;
+}
+
+/** What a root has retired, in any of its documents that was installed here: it only grows. */
+export interface RetiredKeys {
+  readonly vendor: string;
+  readonly jwk: VendorKey;
+  /** The newest version that was installed. */
+  readonly version: number;
+  readonly keys: readonly string[];
 }
 
 /** A public key as a JSON Web Key. */
@@ -200,7 +214,7 @@ export interface RequestWants {
 export interface RequestReport {
   readonly createdAt: Instant;
   readonly licenses: readonly ReportedLicense[];
-  readonly trust: readonly { readonly vendor: string; readonly version: number }[];
+  readonly trust: readonly Pick<SignedTrust, "vendor" | "version" | "sum">[];
   readonly restores: readonly Restore[];
 }
 
@@ -234,6 +248,8 @@ export interface Tombstone {
   readonly license: number;
   readonly serial: number;
   readonly vendor: string;
+  /** The issuing key of the license. */
+  readonly key: string;
   readonly product: string;
   readonly at: Instant;
   readonly total: number;

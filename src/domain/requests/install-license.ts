@@ -6,18 +6,15 @@ import type { Grant, License, State, Tombstone } from "../model/state.ts";
 import type { Instant } from "../time.ts";
 import { describeHostDifference, describeTermsDifference } from "../licenses/terms-difference.ts";
 import type { Terms } from "../model/licenses/terms.ts";
-import {
-  hasProduct,
-  isStillTrusted,
-  TRUST_CHANGED,
-  type CheckedSignature,
-} from "../trust/trust.ts";
+import { findKeyFault, hasProduct, isKeyRetired, type SigningKey } from "../trust/trust.ts";
 
 /** A license whose signature, appliance and form were checked. */
-export interface CheckedLicense extends CheckedSignature {
+export interface CheckedLicense {
   readonly license: number;
   readonly terms: Terms;
   readonly grant: SignedGrant;
+  /** The key that signed it. */
+  readonly signer: SigningKey;
   readonly peer: string;
 }
 
@@ -68,10 +65,14 @@ export function decideInstallLicense(
     return err({ code: "untrusted_vendor", conflict: { over: "license", license } });
   if (installed?.grant.document === grant.document)
     return makeDecision([], { license, changes: null });
-  const newestSerial = installed?.grant.serial ?? tombstone?.serial ?? 0;
-  if (grant.serial <= newestSerial)
-    return err({ code: "stale_license", serial: newestSerial, ...returned });
-  if (!isStillTrusted(state, grant.vendor, checked.checkedVersion)) return err(TRUST_CHANGED);
+  const keyFault = findKeyFault(state, checked.signer, at);
+  if (keyFault !== null) return err(keyFault);
+  const newest = installed?.grant ?? tombstone ?? null;
+  // A thief of a key can use up all serials. Then only an answer counts, which nobody can replay.
+  const isOfRetiredKey = newest !== null && isKeyRetired(state, newest.vendor, newest.key);
+  const isAnswer = request !== null || activation !== null;
+  if (newest !== null && !(isOfRetiredKey && isAnswer) && grant.serial <= newest.serial)
+    return err({ code: "stale_license", serial: newest.serial, ...returned });
   if (!hardware.ok) return hardware;
 
   const fullGrant = { ...grant, ...hardware.value };

@@ -14,15 +14,16 @@ export const LICENSE_EVENTS: EventRows<
   VendorTrusted: {
     kind: "licenses",
     isAudited: true,
-    summary: ({ vendor: { name, products, retired = [] } }) =>
+    summary: ({ vendor: { name, products, retired } }) =>
       `vendor ${name} trusted for ${formatList(products)}` +
       (retired.length === 0 ? "" : `; ${pluralize(retired.length, "retired key")}`),
-    details: ({ vendor: { vendor, name, version, products, retired } }) => ({
+    details: ({ vendor: { vendor, name, version, products, retired, notice } }) => ({
       vendor,
       name,
       version,
       products,
-      ...(retired !== undefined && { retired_keys: retired.map(({ key }) => key) }),
+      retired_keys: retired,
+      ...(notice !== null && { changes: notice.changes }),
     }),
   },
   VendorDistrusted: {

@@ -53,6 +53,6 @@ const reportAppliance = (state: State, at: Instant): RequestReport => ({
     })),
   trust: [...state.vendors.values()]
     .toSorted((a, b) => (a.vendor < b.vendor ? -1 : 1))
-    .map(({ vendor, version }) => ({ vendor, version })),
+    .map(({ vendor, version, sum }) => ({ vendor, version, sum })),
   restores: [...state.restores],
 });

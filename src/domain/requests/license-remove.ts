@@ -38,6 +38,7 @@ export function decideLicenseRemove(
     license: id,
     serial: grant.serial,
     vendor: grant.vendor,
+    key: grant.key,
     product: terms.product,
     at,
     total: totalAt(counter, at),

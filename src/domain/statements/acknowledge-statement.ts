@@ -3,6 +3,7 @@ import type { Fault } from "../model/fault.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../model/rule-context.ts";
 import type { State } from "../model/state.ts";
+import { findKeyFault, type SigningKey } from "../trust/trust.ts";
 
 /** The vendor's acknowledgement of a statement arrived; its signature is already checked. */
 export interface AcknowledgeStatement {
@@ -10,6 +11,8 @@ export interface AcknowledgeStatement {
   readonly vendor: string;
   readonly n: number;
   readonly digest: string;
+  /** The key that signed it. */
+  readonly signer: SigningKey;
   readonly peer: string;
 }
 
@@ -23,7 +26,7 @@ export interface AcknowledgementOutcome {
 
 export function decideAcknowledgeStatement(
   state: State,
-  { vendor, n, digest, peer }: AcknowledgeStatement,
+  { vendor, n, digest, signer, peer }: AcknowledgeStatement,
   { at }: RuleContext,
 ): Result<Decision<AcknowledgementOutcome>, Fault> {
   const chain = state.statementChains.get(vendor);
@@ -39,6 +42,8 @@ export function decideAcknowledgeStatement(
   if (before !== null && n <= before.n) {
     return makeDecision([], { n, isNew: false, newest: before.n });
   }
+  const keyFault = findKeyFault(state, signer, at);
+  if (keyFault !== null) return err(keyFault);
   const event = { type: "StatementAcknowledged", at, vendor, n, digest, peer } as const;
   return makeDecision([event], { n, isNew: true, newest: n });
 }

@@ -2,63 +2,78 @@ import { makeDecision, type Decision } from "../model/decision.ts";
 import type { Fault, TrustConflict } from "../model/fault.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../model/rule-context.ts";
-import type { State, TrustedVendor } from "../model/state.ts";
-import { SECOND, type Instant } from "../time.ts";
-
-/**
- * A signature is checked before the command is executed, with the keys that the vendor had then.
- * The check counts only while the vendor's document has the same version. Left out: no signature
- * was checked.
- */
-export interface CheckedSignature {
-  /** The version of the signing vendor's document; null: the vendor was not trusted yet. */
-  readonly checkedVersion?: number | null;
-}
+import type { SignedTrust, State, TrustedVendor } from "../model/state.ts";
+import { instant, SECOND, type Instant } from "../time.ts";
 
 type TrustDecision = Result<Decision<{ readonly vendor: string }>, Fault>;
 
-/** A trust document whose signature was checked. */
-export interface TrustVendor extends CheckedSignature {
+/** A trust document that was verified: its root signed it. */
+export interface TrustVendor {
   readonly type: "TrustVendor";
-  readonly vendor: TrustedVendor;
+  readonly trust: SignedTrust;
   readonly peer: string;
 }
 
-/** Trusting the same document again changes nothing. A product belongs to one vendor. */
+/**
+ * The first document of a vendor is trusted because a person compared the fingerprint of its root,
+ * a newer one because the root signed it. The same document again changes nothing.
+ */
 export function decideTrustVendor(
   state: State,
-  { vendor, peer, checkedVersion }: TrustVendor,
+  { trust, peer }: TrustVendor,
   { at }: RuleContext,
 ): TrustDecision {
-  const outcome = { vendor: vendor.vendor };
-  const current = state.vendors.get(vendor.vendor);
-  if (current?.version === vendor.version) return makeDecision([], outcome);
-  if (!isStillTrusted(state, vendor.vendor, checkedVersion)) return err(TRUST_CHANGED);
-  if (current !== undefined && current.version > vendor.version) return makeDecision([], outcome);
-  const others = [...state.vendors.values()].filter((other) => other.vendor !== vendor.vendor);
-  const conflict = findTrustConflict(others, vendor);
-  if (conflict !== null) return err({ code: "untrusted_vendor", conflict });
+  const outcome = { vendor: trust.vendor };
+  const current = state.vendors.get(trust.vendor) ?? null;
+  if (current?.document === trust.document) return makeDecision([], outcome);
+  const known = current ?? state.retiredKeys.get(trust.vendor) ?? null;
+  if (known !== null && known.jwk.x !== trust.jwk.x)
+    return err({ code: "root_changed", vendor: trust.vendor });
+  // After its removal, the same document may be installed again.
+  const isOlder =
+    known !== null &&
+    (trust.version < known.version || (current !== null && trust.version === current.version));
+  if (isOlder) return err({ code: "trust_older", version: known.version });
+  const others = [...state.vendors.values()].filter((other) => other.vendor !== trust.vendor);
+  const ofOthers = trust.products.filter((product) =>
+    others.some((other) => hasProduct(other, product)),
+  );
+  if (current === null && ofOthers.length > 0) {
+    const conflict = findConflict(others, ofOthers);
+    return err({ code: "untrusted_vendor", ...(conflict !== null && { conflict }) });
+  }
+  const vendor: TrustedVendor = {
+    ...trust,
+    // A retirement must take effect whatever else the document says.
+    products: trust.products.filter((product) => !ofOthers.includes(product)),
+    notice: current && { at, changes: describeChanges(current, trust, ofOthers) },
+  };
   return makeDecision([{ type: "VendorTrusted", at, vendor, peer }], outcome);
 }
 
-/** A product and a key belong to one vendor. */
-function findTrustConflict(
+const findConflict = (
   others: readonly TrustedVendor[],
-  { products, keys }: TrustedVendor,
-): TrustConflict | null {
-  const sameProduct = others.find((other) =>
-    products.some((product) => hasProduct(other, product)),
-  );
-  if (sameProduct !== undefined) return { over: "product", vendor: sameProduct.vendor };
-  const points = new Set(keys.map(({ x }) => x));
-  const sameKey = others.find((other) => other.keys.some(({ x }) => points.has(x)));
-  return sameKey === undefined ? null : { over: "key", vendor: sameKey.vendor };
-}
+  products: readonly string[],
+): TrustConflict | null => {
+  const owner = others.find((other) => products.some((product) => hasProduct(other, product)));
+  return owner === undefined ? null : { over: "product", vendor: owner.vendor };
+};
 
-export const TRUST_CHANGED = {
-  code: "untrusted_vendor",
-  conflict: { over: "version" },
-} as const satisfies Fault;
+/** What an operator should know of a newer document, which nobody may have looked at. */
+function describeChanges(
+  before: TrustedVendor,
+  { name, products, retired }: SignedTrust,
+  ofOthers: readonly string[],
+): string[] {
+  const newlyRetired = retired.filter((key) => !before.retired.includes(key));
+  const dropped = before.products.filter((product) => !products.includes(product));
+  return [
+    ...newlyRetired.map((key) => `it retired the key ${key}`),
+    ...dropped.map((product) => `it no longer licenses ${product}`),
+    ...ofOthers.map((product) => `${product} belongs to another vendor here`),
+    ...(name === before.name ? [] : [`its name was ${before.name}`]),
+  ];
+}
 
 export interface DistrustVendor {
   readonly type: "DistrustVendor";
@@ -80,29 +95,41 @@ export function decideDistrustVendor(
   return makeDecision([{ type: "VendorDistrusted", at, vendor, peer }], { vendor });
 }
 
-/**
- * Whether the vendor's document is still the one that a signature was checked with: a newer one may
- * have retired the key.
- */
-export const isStillTrusted = (
-  state: State,
-  vendor: string,
-  checkedVersion: number | null | undefined,
-): boolean =>
-  checkedVersion === undefined || (state.vendors.get(vendor)?.version ?? null) === checkedVersion;
+/** The issuing key that signed a document, by a certificate of its vendor's root. */
+export interface SigningKey {
+  readonly vendor: string;
+  /** The key's id. */
+  readonly key: string;
+  /** The version of the vendor's trust document when the certificate was made. */
+  readonly trust: number;
+  /** When the key ends, in seconds since 1970. */
+  readonly until: number;
+}
 
 /**
- * Whether the key with this id is retired at `at`, so that documents signed with it are refused.
+ * Why documents of a key are not accepted at `at`; null: they are. A site that has not seen the
+ * trust document of the certificate may not know which keys are retired.
  */
-export const isKeyRetired = (
-  { retired = [] }: Pick<TrustedVendor, "retired">,
-  key: string,
+export function findKeyFault(
+  state: Pick<State, "vendors" | "retiredKeys">,
+  { vendor, key, trust, until }: SigningKey,
   at: Instant,
-): boolean =>
-  retired.some(
-    (retiredKey) =>
-      retiredKey.key === key && (retiredKey.from === undefined || retiredKey.from * SECOND <= at),
-  );
+): Fault | null {
+  const trusted = state.vendors.get(vendor);
+  if (trusted === undefined) return { code: "untrusted_vendor" };
+  if (trusted.version < trust)
+    return { code: "trust_outdated", vendor: trusted.name, version: trust };
+  if (isKeyRetired(state, vendor, key)) return { code: "retired_key", vendor: trusted.name, key };
+  const end = instant(until * SECOND);
+  return at >= end ? { code: "key_ended", vendor: trusted.name, end, at } : null;
+}
+
+/** Whether a vendor's root has ever retired the key, as far as this site knows. */
+export const isKeyRetired = (
+  { retiredKeys }: Pick<State, "retiredKeys">,
+  vendor: string,
+  key: string,
+): boolean => retiredKeys.get(vendor)?.keys.includes(key) === true;
 
 export const hasProduct = ({ products }: TrustedVendor, product: string): boolean =>
   products.includes(product);

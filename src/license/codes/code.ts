@@ -23,6 +23,8 @@ export const CODE_BITS = {
   confirmation: 544,
   initialization: 95,
   time: 125,
+  /** The seed of a root key, on paper. */
+  root: 256,
 } as const;
 
 /** Rows are counted from 1. */

@@ -1,11 +1,9 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { err, ok, type Result } from "../../domain/result.ts";
-import type { Instant } from "../../domain/time.ts";
-import { signDocument } from "./document.ts";
+import { signCertified, type IssuingKey } from "./document.ts";
 import type { VendorDocumentFault } from "./document-fault.ts";
-import type { PrivateKey } from "./keys.ts";
-import { verifyVendorDocument, type Vendor } from "./trust.ts";
+import { verifyVendorDocument, type Signer, type VendorRoot } from "./trust.ts";
 
 const id = Type.String({ pattern: "^[0-9A-HJKMNP-TV-Z]{16}$" });
 
@@ -24,18 +22,22 @@ export const Acknowledgement = Type.Object(
 
 export type Acknowledgement = Static<typeof Acknowledgement>;
 
-export const signAcknowledgement = (ack: Acknowledgement, key: PrivateKey): Promise<string> =>
-  signDocument("ack", ack, key);
+export const signAcknowledgement = (ack: Acknowledgement, key: IssuingKey): Promise<string> =>
+  signCertified("ack", ack, key);
+
+export interface SignedAcknowledgement {
+  readonly ack: Acknowledgement;
+  readonly signer: Signer;
+}
 
 /** Verifies that one of `vendors` signed it; does not check that it fits this appliance. */
 export async function verifyAcknowledgement(
   document: string,
-  vendors: readonly Vendor[],
-  at: Instant | null = null,
-): Promise<Result<Acknowledgement, VendorDocumentFault>> {
-  const signed = await verifyVendorDocument("ack", document, vendors, at);
+  vendors: readonly VendorRoot[],
+): Promise<Result<SignedAcknowledgement, VendorDocumentFault>> {
+  const signed = await verifyVendorDocument("ack", document, vendors);
   if (!signed.ok) return signed;
-  const { payload, vendor } = signed.value;
-  const isValid = Value.Check(Acknowledgement, payload) && payload.iss === vendor.vendor;
-  return isValid ? ok(payload) : err({ wrong: "content", expected: "ack" });
+  const { payload, signer } = signed.value;
+  const isValid = Value.Check(Acknowledgement, payload) && payload.iss === signer.vendor.vendor;
+  return isValid ? ok({ ack: payload, signer }) : err({ wrong: "content", expected: "ack" });
 }

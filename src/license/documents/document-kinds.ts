@@ -9,9 +9,23 @@ export const DOCUMENT_KINDS = [
   "time",
   "usage",
   "ack",
+  "key",
+  "key-request",
 ] as const;
 
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
+
+/** What the vendor's issuing key signs: the header has the certificate of that key. */
+export type CertifiedKind = Extract<DocumentKind, "license" | "policy" | "time" | "ack">;
+
+const CERTIFIED_KINDS: ReadonlySet<DocumentKind> = new Set<CertifiedKind>([
+  "license",
+  "policy",
+  "time",
+  "ack",
+]);
+
+export const isCertified = (kind: DocumentKind): kind is CertifiedKind => CERTIFIED_KINDS.has(kind);
 
 /** The name of each kind of document. */
 export const DOCUMENT_KIND_NAMES: Readonly<Record<DocumentKind, string>> = {
@@ -24,6 +38,8 @@ export const DOCUMENT_KIND_NAMES: Readonly<Record<DocumentKind, string>> = {
   time: "a time document",
   usage: "a usage statement",
   ack: "an acknowledgement",
+  key: "the certificate of an issuing key",
+  "key-request": "a request for the certificate of a key",
 };
 
 /** What to do with a document of each kind. */
@@ -37,6 +53,8 @@ const USE_OF_KIND: Readonly<Record<DocumentKind, string>> = {
   time: "use it with berth clock repair",
   usage: "send it to the vendor, who records it with berth vendor receive",
   ack: "use it with berth usage acknowledge",
+  key: "the vendor accepts it with berth vendor accept; documents contain it",
+  "key-request": "the vendor certifies it with berth vendor key certify",
 };
 
 /** Completes the sentence "it is …" or "the file is …". */

@@ -1,7 +1,18 @@
-import { base64url, CompactSign, compactVerify, importJWK } from "jose";
+import {
+  base64url,
+  CompactSign,
+  compactVerify,
+  importJWK,
+  type CompactJWSHeaderParameters,
+} from "jose";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { DocumentFault } from "./document-fault.ts";
-import { DOCUMENT_KINDS, type DocumentKind } from "./document-kinds.ts";
+import {
+  DOCUMENT_KINDS,
+  isCertified,
+  type CertifiedKind,
+  type DocumentKind,
+} from "./document-kinds.ts";
 import { keyIdOf, parsePublicKey, publicPart, type PrivateKey, type PublicKey } from "./keys.ts";
 
 /** More than any document needs, and small enough to parse safely. */
@@ -11,18 +22,45 @@ export interface DocumentHeader {
   readonly kind: DocumentKind;
   /** The id of the signing key as the document claims it: for lookup only, it proves nothing. */
   readonly kid: string;
+  /** The certificate of the signing key, of which only the length and the parts were checked. */
+  readonly cert: string | null;
+}
+
+/** An issuing key of a vendor, with the root's certificate for it. */
+export interface IssuingKey {
+  readonly key: PrivateKey;
+  readonly cert: string;
 }
 
 /** Signs a payload as a compact JWS, so that any JWT library can check it. */
-export async function signDocument(
-  kind: DocumentKind,
+export const signDocument = (
+  kind: Exclude<DocumentKind, CertifiedKind>,
   payload: object,
   key: PrivateKey,
-): Promise<string> {
-  return new CompactSign(new TextEncoder().encode(JSON.stringify(payload)))
-    .setProtectedHeader({ alg: "EdDSA", typ: typOf(kind), kid: keyIdOf(key) })
+): Promise<string> => sign(payload, key, headerOf(kind, keyIdOf(key), null));
+
+/** Signs a document of a vendor with an issuing key. */
+export const signCertified = (
+  kind: CertifiedKind,
+  payload: object,
+  { key, cert }: IssuingKey,
+): Promise<string> => sign(payload, key, headerOf(kind, keyIdOf(key), cert));
+
+const sign = async (
+  payload: object,
+  key: PrivateKey,
+  header: CompactJWSHeaderParameters,
+): Promise<string> =>
+  new CompactSign(new TextEncoder().encode(JSON.stringify(payload)))
+    .setProtectedHeader(header)
     .sign(await importJWK(key, "EdDSA"));
-}
+
+const headerOf = (kind: DocumentKind, kid: string, cert: string | null) => ({
+  alg: "EdDSA",
+  typ: typOf(kind),
+  kid,
+  ...(cert !== null && { cert }),
+});
 
 /** Verifies the signature first, then parses exactly the verified bytes. */
 export async function verifyDocument(
@@ -54,14 +92,28 @@ export function readDocumentHeader(text: string): Result<DocumentHeader, Documen
   const parts = text.split(".");
   if (parts.length !== 3 || !parts.every(isCanonical)) return err({ wrong: "form" });
   const header = parseObject(parts[0] ?? "");
-  const { alg, typ, kid, ...more } = header ?? {};
+  const { alg, typ, kid, cert, ...more } = header ?? {};
   const kind = DOCUMENT_KINDS.find((candidate) => typOf(candidate) === typ);
   // An unknown member could change the meaning of the document (such as `crit`): reject it.
   const hasUnknownMembers = Object.keys(more).length > 0;
   if (alg !== "EdDSA" || kind === undefined || typeof kid !== "string" || hasUnknownMembers) {
     return err({ wrong: "form" });
   }
-  return ok({ kind, kid });
+  if (!isCertified(kind)) {
+    return cert === undefined ? ok({ kind, kid, cert: null }) : err({ wrong: "form" });
+  }
+  if (typeof cert !== "string" || !hasFormOfCertificate(cert)) return err({ wrong: "form" });
+  // Another order, white space or a member that stands twice: libraries read it differently.
+  const isExact = decodePart(parts[0] ?? "") === JSON.stringify(headerOf(kind, kid, cert));
+  return isExact ? ok({ kind, kid, cert }) : err({ wrong: "form" });
+}
+
+export const MAX_CERTIFICATE = 1_024;
+
+function hasFormOfCertificate(text: string): boolean {
+  if (text.length > MAX_CERTIFICATE) return false;
+  const header = readDocumentHeader(text);
+  return header.ok && header.value.kind === "key";
 }
 
 /** The kind that a document claims, if it is not the wanted one; otherwise null. */
@@ -84,11 +136,12 @@ function isCanonical(part: string): boolean {
   return base64url.encode(base64url.decode(part)) === part;
 }
 
+const decodePart = (part: string): string =>
+  new TextDecoder("utf-8", { fatal: true }).decode(base64url.decode(part));
+
 function parseObject(part: string): Record<string, unknown> | null {
   try {
-    const value: unknown = JSON.parse(
-      new TextDecoder("utf-8", { fatal: true }).decode(base64url.decode(part)),
-    );
+    const value: unknown = JSON.parse(decodePart(part));
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : null;

@@ -41,6 +41,14 @@ export function parsePrivateKey(value: unknown): PrivateKey | null {
   return publicOf(d) === key.x ? { ...key, d } : null;
 }
 
+/** The key pair of a seed of 32 bytes. */
+export function keyOfSeed(seed: Uint8Array): PrivateKey {
+  const d = base64url.encode(seed);
+  return { kty: "OKP", crv: "Ed25519", x: publicOf(d) ?? "", d };
+}
+
+export const seedOf = ({ d }: PrivateKey): Uint8Array => base64url.decode(d);
+
 /** The fixed prefix of an Ed25519 secret in PKCS #8. */
 const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
 

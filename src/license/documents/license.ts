@@ -1,13 +1,12 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { err, ok, type Result } from "../../domain/result.ts";
-import type { Instant } from "../../domain/time.ts";
 import type { Terms } from "../../domain/model/licenses/terms.ts";
-import { signDocument } from "./document.ts";
+import { signCertified, type IssuingKey } from "./document.ts";
 import type { VendorDocumentFault } from "./document-fault.ts";
-import { PublicKey, type PrivateKey } from "./keys.ts";
+import { PublicKey } from "./keys.ts";
 import { decodeTerms, TermsDocument } from "../terms/terms.ts";
-import { verifyVendorDocument, type Vendor } from "./trust.ts";
+import { verifyVendorDocument, type Signer, type VendorRoot } from "./trust.ts";
 
 const closed = { additionalProperties: false };
 const idOrNull = Type.Union([Type.String({ pattern: "^[0-9a-f]{32}$" }), Type.Null()]);
@@ -35,30 +34,29 @@ export const LicenseDocument = Type.Object(
 
 export type LicenseDocument = Static<typeof LicenseDocument>;
 
-export const signLicense = (license: LicenseDocument, key: PrivateKey): Promise<string> =>
-  signDocument("license", license, key);
+export const signLicense = (license: LicenseDocument, key: IssuingKey): Promise<string> =>
+  signCertified("license", license, key);
 
 export interface SignedLicense {
   readonly license: LicenseDocument;
   readonly terms: Terms;
-  readonly vendor: string;
+  readonly signer: Signer;
 }
 
 /** Verifies that one of `vendors` signed a license; does not check that it fits this appliance. */
 export async function verifyLicense(
   document: string,
-  vendors: readonly Vendor[],
-  at: Instant | null = null,
+  vendors: readonly VendorRoot[],
 ): Promise<Result<SignedLicense, VendorDocumentFault>> {
-  const signed = await verifyVendorDocument("license", document, vendors, at);
+  const signed = await verifyVendorDocument("license", document, vendors);
   if (!signed.ok) return signed;
-  const { payload: license, vendor } = signed.value;
-  if (!Value.Check(LicenseDocument, license) || license.iss !== vendor.vendor) {
+  const { payload: license, signer } = signed.value;
+  if (!Value.Check(LicenseDocument, license) || license.iss !== signer.vendor.vendor) {
     return err({ wrong: "content", expected: "license" });
   }
   const terms = decodeTerms(license.terms);
   const isHostNamed = license.hosts?.includes(license.hardware_id) ?? true;
   return terms === null || !isHostNamed
     ? err({ wrong: "content", expected: "license" })
-    : ok({ license, terms, vendor: vendor.vendor });
+    : ok({ license, terms, signer });
 }

@@ -10,10 +10,13 @@ import { keyIdOf, publicKeyBytes } from "./keys.ts";
 import { verifyLicense } from "./license.ts";
 import { verifyPolicy } from "../terms/policy.ts";
 import { decodeTerms } from "../terms/terms.ts";
-import type { Vendor } from "./trust.ts";
+import type { VendorRoot } from "./trust.ts";
 
 /** The values of an installed license that the vendor's signature covers. */
-interface SignedValues extends Pick<Grant, "vendor" | "serial" | "lic" | "policyId"> {
+interface SignedValues extends Pick<
+  Grant,
+  "vendor" | "key" | "keyUntil" | "serial" | "lic" | "policyId"
+> {
   readonly id: number;
   readonly appliance: string;
   readonly terms: Terms;
@@ -53,7 +56,7 @@ export function describeProofFault(proof: ProofFault): string {
 export async function findProofFault(
   license: License,
   appliance: string,
-  vendors: readonly Vendor[],
+  vendors: readonly VendorRoot[],
 ): Promise<ProofFault | null> {
   const { document } = license.grant;
   const isBundle = document.startsWith("{");
@@ -67,16 +70,18 @@ export async function findProofFault(
 
 async function readLicense(
   document: string,
-  vendors: readonly Vendor[],
+  vendors: readonly VendorRoot[],
 ): Promise<Result<SignedValues, ProofFault>> {
   const verified = await verifyLicense(document, vendors);
   if (!verified.ok) return err({ wrong: "license", fault: verified.fault });
-  const { license, terms, vendor } = verified.value;
+  const { license, terms, signer } = verified.value;
   return ok({
     id: license.license_id,
     appliance: keyIdOf(license.cnf.jwk),
     terms,
-    vendor,
+    vendor: signer.vendor.vendor,
+    key: keyIdOf(signer.key),
+    keyUntil: signer.certificate.until,
     serial: license.serial,
     lic: sha256(Buffer.from(document)),
     policyId: null,
@@ -88,14 +93,15 @@ async function readLicense(
 
 async function readBundle(
   document: string,
-  vendors: readonly Vendor[],
+  vendors: readonly VendorRoot[],
 ): Promise<Result<SignedValues, ProofFault>> {
   const bundle = parseBundle(document);
   const code = bundle && decodeConfirmationCode(bundle.confirmation_code);
   if (bundle === null || code === null || !code.ok) return err({ wrong: "bundle" });
   const verified = await verifyPolicy(bundle.policy, vendors);
   if (!verified.ok) return err({ wrong: "policy", fault: verified.fault });
-  const { policy, vendor, key } = verified.value;
+  const { policy, signer } = verified.value;
+  const { vendor, key } = signer;
   const terms = decodeTerms(policy.terms);
   const weak = bundle.kind === 2;
   const claims = {
@@ -116,7 +122,7 @@ async function readBundle(
   if (!isConfirmed) return err({ wrong: "confirmation" });
   const { validUntil, serial, bytes } = code.value;
   return ok({
-    id: deriveAirgapLicenseId(publicKeyBytes(key), bundle.license_key),
+    id: deriveAirgapLicenseId(publicKeyBytes(vendor.jwk), bundle.license_key),
     appliance: bundle.appliance_id,
     terms: {
       ...terms,
@@ -124,6 +130,8 @@ async function readBundle(
       validUntil: validUntil ?? terms.validUntil,
     },
     vendor: vendor.vendor,
+    key: keyIdOf(key),
+    keyUntil: signer.certificate.until,
     serial,
     lic: sha256(Buffer.from(bytes, "hex")),
     policyId: policy.policy_id,
@@ -133,7 +141,7 @@ async function readBundle(
   });
 }
 
-const GRANT_FIELDS = ["vendor", "serial", "lic", "policyId"] as const;
+const GRANT_FIELDS = ["vendor", "key", "keyUntil", "serial", "lic", "policyId"] as const;
 
 /** The names of the fields that differ, as in `state.json`. */
 function findDifferences(license: License, appliance: string, signed: SignedValues): string[] {

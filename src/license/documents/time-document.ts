@@ -1,7 +1,6 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { err, ok, type Result } from "../../domain/result.ts";
-import type { Instant } from "../../domain/time.ts";
 import {
   canonicalizeCode,
   CODE_BITS,
@@ -9,11 +8,10 @@ import {
   encodeCode,
   decodeCrockford,
 } from "../codes/code.ts";
-import { signDocument } from "./document.ts";
+import { signCertified, type IssuingKey } from "./document.ts";
 import type { VendorDocumentFault } from "./document-fault.ts";
-import type { PrivateKey } from "./keys.ts";
 import { CODE_KINDS, splitCodeKind, prefixCodeKind } from "../codes/code-kinds.ts";
-import { verifyVendorDocument, type Vendor } from "./trust.ts";
+import { verifyVendorDocument, type Signer, type VendorRoot } from "./trust.ts";
 
 const ID_BITS = 80;
 
@@ -47,17 +45,23 @@ export const TimeDocument = Type.Object(
 
 export type TimeDocument = Static<typeof TimeDocument>;
 
-export const signTimeDocument = (time: TimeDocument, key: PrivateKey): Promise<string> =>
-  signDocument("time", time, key);
+export const signTimeDocument = (time: TimeDocument, key: IssuingKey): Promise<string> =>
+  signCertified("time", time, key);
+
+export interface SignedTimeDocument {
+  readonly time: TimeDocument;
+  readonly signer: Signer;
+}
 
 export async function verifyTimeDocument(
   document: string,
-  vendors: readonly Vendor[],
-  at: Instant | null = null,
-): Promise<Result<TimeDocument, VendorDocumentFault>> {
-  const signed = await verifyVendorDocument("time", document, vendors, at);
+  vendors: readonly VendorRoot[],
+): Promise<Result<SignedTimeDocument, VendorDocumentFault>> {
+  const signed = await verifyVendorDocument("time", document, vendors);
   if (!signed.ok) return signed;
-  const { payload, vendor } = signed.value;
-  const isTimeDocument = Value.Check(TimeDocument, payload) && payload.iss === vendor.vendor;
-  return isTimeDocument ? ok(payload) : err({ wrong: "content", expected: "time" });
+  const { payload, signer } = signed.value;
+  const isTimeDocument = Value.Check(TimeDocument, payload) && payload.iss === signer.vendor.vendor;
+  return isTimeDocument
+    ? ok({ time: payload, signer })
+    : err({ wrong: "content", expected: "time" });
 }

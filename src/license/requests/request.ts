@@ -118,7 +118,7 @@ export const LicenseRequest = Type.Object(
         { maxItems: 64 },
       ),
     ),
-    trust: Type.Array(Type.Object({ vendor: Type.String(), version: seq }, closed)),
+    trust: Type.Array(Type.Object({ vendor: Type.String(), version: seq, sum: hash }, closed)),
   },
   closed,
 );

@@ -1,12 +1,10 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { err, ok, type Result } from "../../domain/result.ts";
-import type { Instant } from "../../domain/time.ts";
-import { signDocument } from "../documents/document.ts";
+import { signCertified, type IssuingKey } from "../documents/document.ts";
 import type { VendorDocumentFault } from "../documents/document-fault.ts";
-import type { PrivateKey, PublicKey } from "../documents/keys.ts";
 import { decodeTerms, TermsDocument } from "./terms.ts";
-import { verifyVendorDocument, type Vendor } from "../documents/trust.ts";
+import { verifyVendorDocument, type Signer, type VendorRoot } from "../documents/trust.ts";
 
 /** License terms that are bound to no appliance: a confirmation code binds them to one. */
 export const Policy = Type.Object(
@@ -21,8 +19,8 @@ export const Policy = Type.Object(
 
 export type Policy = Static<typeof Policy>;
 
-export const signPolicy = (policy: Policy, key: PrivateKey): Promise<string> =>
-  signDocument("policy", policy, key);
+export const signPolicy = (policy: Policy, key: IssuingKey): Promise<string> =>
+  signCertified("policy", policy, key);
 
 /** A policy as it is, or decoded from base64, without white space. */
 export function normalizePolicyText(text: string): string {
@@ -33,21 +31,19 @@ export function normalizePolicyText(text: string): string {
 
 export interface SignedPolicy {
   readonly policy: Policy;
-  readonly vendor: Vendor;
-  /** The key that signed it; the confirmation code must be signed with the same one. */
-  readonly key: PublicKey;
+  /** The confirmation code must be signed with the same key. */
+  readonly signer: Signer;
 }
 
 export async function verifyPolicy(
   document: string,
-  vendors: readonly Vendor[],
-  at: Instant | null = null,
+  vendors: readonly VendorRoot[],
 ): Promise<Result<SignedPolicy, VendorDocumentFault>> {
-  const signed = await verifyVendorDocument("policy", document, vendors, at);
+  const signed = await verifyVendorDocument("policy", document, vendors);
   if (!signed.ok) return signed;
-  const { payload: policy, vendor, key } = signed.value;
+  const { payload: policy, signer } = signed.value;
   const isPolicy = Value.Check(Policy, policy) && decodeTerms(policy.terms) !== null;
-  return isPolicy && policy.iss === vendor.vendor
-    ? ok({ policy, vendor, key })
+  return isPolicy && policy.iss === signer.vendor.vendor
+    ? ok({ policy, signer })
     : err({ wrong: "content", expected: "policy" });
 }

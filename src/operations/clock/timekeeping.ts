@@ -10,7 +10,8 @@ import { hasDateOrPeriod } from "../../domain/model/licenses/terms.ts";
 import { instant, latest, MINUTE, SECOND, type Instant } from "../../domain/time.ts";
 import { CLOCK_LIMITS, isClockSuspect } from "../../domain/clock/timekeeper.ts";
 import { encodeTimeCode, verifyTimeDocument } from "../../license/documents/time-document.ts";
-import type { Vendor } from "../../license/documents/trust.ts";
+import { findKeyFault } from "../../domain/trust/trust.ts";
+import { signingKeyOf } from "../../license/documents/trust.ts";
 import { wallClock, type ApplianceClock } from "../../platform/clock.ts";
 import { log } from "../../platform/log.ts";
 import { randomBytes } from "../../platform/crypto/random.ts";
@@ -114,21 +115,21 @@ export class Timekeeping {
   /** Sets appliance time back with the vendor's answer to the newest code. */
   async applyTimeDocument(document: string, peer: string): ClockResult<ClockView> {
     const snapshot = await this.#store.read((state, { at }) => ({
-      vendors: [...state.vendors.values()] as Vendor[],
-      at,
+      vendors: [...state.vendors.values()],
       nonce: findOpenTimeNonce(state, at),
       dated: [...state.licenses.values()].filter(({ terms }) => hasDateOrPeriod(terms)),
     }));
     if (!snapshot.ok) return snapshot;
-    const verified = await verifyTimeDocument(
-      document.trim(),
-      snapshot.value.vendors,
-      snapshot.value.at,
-    );
+    const { vendors, dated } = snapshot.value;
+    const verified = await verifyTimeDocument(document.trim(), vendors);
     if (!verified.ok) return err({ code: "invalid_license_file", problem: verified.fault });
-    const { appliance, nonce, iat, iss } = verified.value;
+    const { appliance, nonce, iat, iss } = verified.value.time;
+    const signed = { by: signingKeyOf(verified.value.signer), at: instant(iat * SECOND) };
+    const keyFault = await this.#store.read((state) => findKeyFault(state, signed.by, signed.at));
+    if (!keyFault.ok) return keyFault;
+    if (keyFault.value !== null) return err(keyFault.value);
     // A vendor may set the time back only if it signed all licenses that depend on the time.
-    if (snapshot.value.dated.some(({ grant }) => grant.vendor !== iss)) {
+    if (dated.some(({ grant }) => grant.vendor !== iss)) {
       return err({ code: "invalid_license_file", problem: { wrong: "other_vendor" } });
     }
     if (appliance !== this.#identity.id || nonce !== snapshot.value.nonce) {
@@ -136,10 +137,8 @@ export class Timekeeping {
     }
     // The vendor signed some time ago. The system clock, if it was corrected, is later: going back
     // further than that would end by mistake what is granted today.
-    const to = latest(instant(iat * SECOND), wallClock());
-    const vendor = snapshot.value.vendors.find((entry) => entry.vendor === iss);
-    const signer = { vendor: iss, checkedVersion: vendor?.version ?? null };
-    const result = await this.#setBack(to, nonce, peer, signer);
+    const to = latest(signed.at, wallClock());
+    const result = await this.#setBack(to, nonce, peer, signed);
     return result.ok ? ok(this.view()) : result;
   }
 
@@ -147,9 +146,9 @@ export class Timekeeping {
     to: Instant,
     nonce: string | null,
     peer: string,
-    signer: Pick<SetClockBack, "vendor" | "checkedVersion"> = {},
+    signed: SetClockBack["signed"] | null = null,
   ): Promise<Result<null, Fault | StorageFault>> {
-    const command = { type: "SetClockBack" as const, to, nonce, peer, ...signer };
+    const command = { type: "SetClockBack" as const, to, nonce, peer, ...(signed && { signed }) };
     const result = await this.#store.transact(command, (state) => {
       // The newest event is now at `to`, or unchanged if that was not earlier.
       this.#clock.setTo(state.latestEventAt);

@@ -1,6 +1,7 @@
 import type { State, TrustedVendor } from "../../domain/model/state.ts";
 import { describeProofFault, findProofFault } from "../../license/documents/proof.ts";
-import { verifyTrustDocument, type Vendor } from "../../license/documents/trust.ts";
+import { describeDocumentFault } from "../../license/documents/document-fault.ts";
+import { verifyTrustDocument } from "../../license/documents/trust.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { builtInTrust } from "../../platform/embedded/version.ts";
 import type { SignatureCheck } from "../../store/state/signature-check.ts";
@@ -16,12 +17,18 @@ export const createSignatureCheck =
     const foreign = builtIn === null ? null : await findForeignVendor(state, builtIn);
     if (foreign !== null) {
       const { name, vendor } = foreign;
-      const description = `${name} (${vendor}) is trusted with a key that is not in this build of berth`;
+      const description = `${name} (${vendor}) is trusted, and this build of berth trusts another vendor alone`;
       const hint =
         "start the berth build that trusts this vendor, or restore a backup with berth restore";
       return { license: null, description, hint };
     }
-    const vendors = [...state.vendors.values()] as Vendor[];
+    const vendors = [...state.vendors.values()];
+    for (const vendor of vendors) {
+      const difference = await findTrustDifference(vendor);
+      if (difference === null) continue;
+      const description = `the trust document of ${vendor.name} (${vendor.vendor}) ${difference}`;
+      return { license: null, description };
+    }
     for (const license of state.licenses.values()) {
       const fault = await findProofFault(license, state.appliance, vendors);
       if (fault === null) continue;
@@ -36,10 +43,25 @@ async function findForeignVendor(
   { vendors }: State,
   builtIn: string,
 ): Promise<TrustedVendor | null> {
-  const verified = await verifyTrustDocument(builtIn, () => null);
-  const keys = new Set(verified.ok ? verified.value.keys.map(({ x }) => x) : []);
-  const trusted = [...vendors.values()];
-  return trusted.find((vendor) => vendor.keys.some(({ x }) => !keys.has(x))) ?? null;
+  const verified = await verifyTrustDocument(builtIn);
+  const root = verified.ok ? verified.value.jwk.x : null;
+  return [...vendors.values()].find(({ jwk }) => jwk.x !== root) ?? null;
+}
+
+const SIGNED_NAMES = ["vendor", "name", "version", "jwk", "retired"] as const;
+
+/** How a stored vendor differs from what its root signed; null: not at all. */
+async function findTrustDifference(vendor: TrustedVendor): Promise<string | null> {
+  const verified = await verifyTrustDocument(vendor.document);
+  if (!verified.ok) return describeDocumentFault(verified.fault);
+  const signed = verified.value;
+  const names: string[] = SIGNED_NAMES.filter(
+    (name) => !Bun.deepEquals(signed[name], vendor[name]),
+  );
+  // Products of other vendors are left out.
+  if (!vendor.products.every((product) => signed.products.includes(product)))
+    names.push("products");
+  return names.length === 0 ? null : `differs from what it signed: ${names.join(", ")}`;
 }
 
 /** The key in a folder must be the appliance's: licenses and leases depend on it. */

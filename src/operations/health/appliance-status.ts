@@ -17,6 +17,7 @@ import type { StoreStatus } from "../../store/store-options.ts";
 import type { Store } from "../../store/store.ts";
 import type { SharingFacts } from "./sharing-rules.ts";
 import type { OperationResult } from "../command-runner.ts";
+import { collectTrustFacts, type TrustFacts } from "./trust.ts";
 
 export { isDiskFault } from "../../store/journal/storage-fault.ts";
 export type { StorageHealth };
@@ -33,6 +34,7 @@ export interface ApplianceOverview {
   readonly licenses: readonly LicenseView[];
   /** Usage statements, by vendor. */
   readonly statements: readonly StatementStatus[];
+  readonly trust: TrustFacts;
   /** The site's rules, and what no longer fits them. */
   readonly sharing: SharingFacts;
   readonly refusals: readonly RefusalTotal[];
@@ -60,6 +62,7 @@ export class ApplianceStatus {
       auditGaps: state.auditGaps,
       licenses: [...state.licenses.values()].map((license) => viewLicense(state, license, context)),
       statements: listStatementStatus(state, context.at),
+      trust: collectTrustFacts(state),
       sharing: {
         rules: state.rules?.rules ?? null,
         overReserved: state.rules === null ? [] : findOverReserved(state, state.rules.rules),

@@ -23,6 +23,7 @@ import { checkPair } from "./pair.ts";
 import { checkSharingRules, type SharingFacts } from "./sharing-rules.ts";
 import { checkStatements } from "./statements.ts";
 import { checkStorage, type StorageFacts } from "./storage.ts";
+import { checkTrust, type TrustFacts } from "./trust.ts";
 import { checkUsageUpdate } from "./usage.ts";
 import { checkTokens, type TokenFacts } from "./tokens.ts";
 
@@ -61,6 +62,7 @@ export interface HealthFacts extends HostFacts {
   readonly licenses: readonly LicenseFacts[];
   /** Usage statements, by vendor. */
   readonly statements: readonly StatementStatus[];
+  readonly trust: TrustFacts;
   readonly sharing: SharingFacts;
   /** When the appliance was moved to another host; null: it was not. */
   readonly movedAwayAt: Instant | null;
@@ -105,6 +107,7 @@ function checkSite(facts: HealthFacts): HealthReport[] {
   return [
     checkClock(facts.clock),
     checkLicenses(facts.licenses, facts),
+    checkTrust(facts.trust, now),
     checkStatements(facts.statements, now),
     checkSharingRules(facts.sharing, facts.access),
     checkTokens(facts.tokens, facts),

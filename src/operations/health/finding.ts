@@ -31,6 +31,8 @@ export const SERVER_CODES = [
   "license_moved",
   "license_restored",
   "license_one_host",
+  "license_key_retired",
+  "trust_changed",
   "hardware_drift",
   "slots_full",
   "consumption_over",

@@ -6,6 +6,7 @@ import {
   findMissingFields,
   type LicenseSelector,
 } from "../../domain/licenses/licenses.ts";
+import { findKeyFault } from "../../domain/trust/trust.ts";
 import { findRequestWarnings } from "../../domain/requests/request-warnings.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { findOpenRequests, findRequestToShow } from "../../domain/requests/open-requests.ts";
@@ -19,7 +20,7 @@ import { publicPart } from "../../license/documents/keys.ts";
 import { verifyLicense } from "../../license/documents/license.ts";
 import { signReceipt } from "../../license/documents/receipt.ts";
 import { signLicenseRequest, type LicenseRequest } from "../../license/requests/request.ts";
-import type { Vendor } from "../../license/documents/trust.ts";
+import { signingKeyOf } from "../../license/documents/trust.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { sha256 } from "../../platform/crypto/hash.ts";
 import { randomId } from "../../platform/crypto/random.ts";
@@ -179,21 +180,23 @@ export class Licensing {
   /** Installs a vendor's license: verifies the signature, then applies the rules. */
   async installLicense(document: string, peer: string): LicensingResult<InstalledLicenseView> {
     const text = document.trim();
-    const snapshot = await this.#store.read((state, { at }) => ({
-      vendors: [...state.vendors.values()] as Vendor[],
-      at,
-      isInstalled: [...state.licenses.values()].some(({ grant }) => grant.document === text),
-    }));
+    const snapshot = await this.#store.read((state) => [...state.vendors.values()]);
     if (!snapshot.ok) return snapshot;
-    const { vendors, at, isInstalled } = snapshot.value;
-    // Installing the same file again changes nothing, so its key may be retired by now.
-    const verified = await verifyLicense(text, vendors, isInstalled ? null : at);
+    const verified = await verifyLicense(text, snapshot.value);
     if (!verified.ok) {
       return verified.fault.wrong === "signer"
         ? err({ code: "untrusted_vendor" })
         : err({ code: "invalid_license_file", problem: verified.fault });
     }
-    const { license, terms, vendor } = verified.value;
+    const { license, terms } = verified.value;
+    const signer = signingKeyOf(verified.value.signer);
+    const refused = await this.#store.read((state, { at }) => {
+      // Installing the same file again changes nothing, so its key may be retired or have ended.
+      const installed = state.licenses.get(license.license_id);
+      return installed?.grant.document === text ? null : findKeyFault(state, signer, at);
+    });
+    if (!refused.ok) return refused;
+    if (refused.value !== null) return err(refused.value);
     if (license.appliance !== this.#identity.id) {
       const appliances = { signed: license.appliance, here: this.#identity.id };
       return err({ code: "hardware_mismatch", appliances });
@@ -206,7 +209,9 @@ export class Licensing {
         license: license.license_id,
         terms,
         grant: {
-          vendor,
+          vendor: signer.vendor,
+          key: signer.key,
+          keyUntil: signer.until,
           serial: license.serial,
           document: text,
           lic: sha256(text),
@@ -214,8 +219,8 @@ export class Licensing {
           hardwareId: license.hardware_id,
           ...(license.hosts !== undefined && { hostIds: license.hosts }),
         },
+        signer,
         answers: request === null || nonce === null ? null : { request, nonce },
-        checkedVersion: vendors.find((entry) => entry.vendor === vendor)?.version ?? null,
         peer,
       },
       viewInstalledLicense,

@@ -5,7 +5,7 @@ import { isActivationOpen } from "../../domain/requests/open-requests.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { OpenActivation, State } from "../../domain/model/state.ts";
 import { later, MINUTE, type Instant } from "../../domain/time.ts";
-import { isKeyRetired } from "../../domain/trust/trust.ts";
+import { findKeyFault } from "../../domain/trust/trust.ts";
 import { limits } from "../../domain/model/limits.ts";
 import { viewLicense, type LicenseView } from "../../domain/views/views.ts";
 import { deriveAirgapLicenseId } from "../../license/codes/airgap-id.ts";
@@ -29,7 +29,7 @@ import {
   type SignedPolicy,
 } from "../../license/terms/policy.ts";
 import { decodeTerms } from "../../license/terms/terms.ts";
-import type { Vendor } from "../../license/documents/trust.ts";
+import { signingKeyOf } from "../../license/documents/trust.ts";
 import { sha256 } from "../../platform/crypto/hash.ts";
 import { log } from "../../platform/log.ts";
 import { randomBytes } from "../../platform/crypto/random.ts";
@@ -113,8 +113,7 @@ export class Airgap {
   /** Installs a license from a policy and a code that confirms an open activation for it. */
   async installLicense(input: AirgapInstallInput): AirgapResult<LicenseView> {
     const snapshot = await this.#store.read((state, { at }) => ({
-      at,
-      vendors: [...state.vendors.values()] as Vendor[],
+      vendors: [...state.vendors.values()],
       open: findOpenActivations(state, input.licenseKey, at),
     }));
     if (!snapshot.ok) return snapshot;
@@ -140,11 +139,13 @@ export class Airgap {
       code.value,
     );
     if (installed !== null) return ok(installed);
-    const { key, vendor } = verified.value;
-    // After the check above: an installed license may be signed with a key that is retired since.
-    if (isKeyRetired(vendor, keyIdOf(key), snapshot.value.at)) {
-      return err({ code: "invalid_license_file", problem: { wrong: "retired_key" } });
-    }
+    const { signer } = verified.value;
+    // After the check above: the key of an installed license may be retired or have ended.
+    const keyFault = await this.#store.read((state, { at }) =>
+      findKeyFault(state, signingKeyOf(signer), at),
+    );
+    if (!keyFault.ok) return keyFault;
+    if (keyFault.value !== null) return err(keyFault.value);
     for (const open of snapshot.value.open) {
       const confirmed = {
         activation: this.#activationOf(open),
@@ -152,7 +153,7 @@ export class Airgap {
         policyHash: sha256(document),
         initializationCode: open.initializationCode,
       };
-      if (await verifyConfirmationCode(confirmed, code.value, key)) {
+      if (await verifyConfirmationCode(confirmed, code.value, signer.key)) {
         return this.#install(input, verified.value, document, code.value, open);
       }
     }
@@ -166,7 +167,7 @@ export class Airgap {
 
   #install(
     input: AirgapInstallInput,
-    { policy, vendor, key }: SignedPolicy,
+    { policy, signer }: SignedPolicy,
     document: string,
     confirmation: ConfirmationCode,
     open: OpenActivation,
@@ -193,14 +194,16 @@ export class Airgap {
     return this.#store.transact(
       {
         type: "AirgapLicense",
-        license: deriveAirgapLicenseId(publicKeyBytes(key), input.licenseKey),
+        license: deriveAirgapLicenseId(publicKeyBytes(signer.vendor.jwk), input.licenseKey),
         terms: {
           ...terms,
           licenseKey: input.licenseKey,
           validUntil: validUntil ?? terms.validUntil,
         },
         grant: {
-          vendor: vendor.vendor,
+          vendor: signer.vendor.vendor,
+          key: keyIdOf(signer.key),
+          keyUntil: signer.certificate.until,
           serial,
           document: JSON.stringify(bundle),
           lic: sha256(new Uint8Array(Buffer.from(bytes, "hex"))),
@@ -208,7 +211,7 @@ export class Airgap {
           hardwareId: open.hardwareId,
         },
         activation: open.nonce,
-        checkedVersion: vendor.version,
+        signer: signingKeyOf(signer),
         peer: input.peer,
       },
       (state, outcome, context) => viewDecidedLicense(state, outcome.license, context),
@@ -218,11 +221,11 @@ export class Airgap {
   /** The license that the same policy and code installed before; null: none. */
   async #findInstalled(
     licenseKey: string,
-    { key }: SignedPolicy,
+    { signer }: SignedPolicy,
     policy: string,
     { bytes }: ConfirmationCode,
   ): Promise<LicenseView | null> {
-    const id = deriveAirgapLicenseId(publicKeyBytes(key), licenseKey);
+    const id = deriveAirgapLicenseId(publicKeyBytes(signer.vendor.jwk), licenseKey);
     const lic = sha256(new Uint8Array(Buffer.from(bytes, "hex")));
     const view = await this.#store.read((state: State, context) => {
       const license = state.licenses.get(id);

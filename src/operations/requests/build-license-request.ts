@@ -56,7 +56,7 @@ export function buildLicenseRequest(
         }),
       })),
     }),
-    trust: trust.map(({ vendor, version }) => ({ vendor, version })),
+    trust: trust.map(({ vendor, version, sum }) => ({ vendor, version, sum })),
   };
 }
 

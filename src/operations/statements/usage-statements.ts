@@ -12,7 +12,7 @@ import type { StoredStatement } from "../../domain/model/statements/statement-ch
 import { countDays, type Instant } from "../../domain/time.ts";
 import type { LicenseFileFault } from "../../faults/fault-types.ts";
 import { verifyAcknowledgement } from "../../license/documents/acknowledgement.ts";
-import type { Vendor } from "../../license/documents/trust.ts";
+import { signingKeyOf } from "../../license/documents/trust.ts";
 import { TaskQueue } from "../../platform/schedule/task-queue.ts";
 import { sha256 } from "../../platform/crypto/hash.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
@@ -99,24 +99,23 @@ export class UsageStatements {
 
   /** Records that a vendor has a statement and all before it. */
   async acknowledge(document: string, peer: string): StatementResult<AcknowledgedStatementView> {
-    const snapshot = await this.#store.read((state, { at }) => ({
-      vendors: [...state.vendors.values()] as Vendor[],
-      at,
+    const snapshot = await this.#store.read((state) => ({
+      vendors: [...state.vendors.values()],
     }));
     if (!snapshot.ok) return snapshot;
-    const { vendors, at } = snapshot.value;
-    const verified = await verifyAcknowledgement(document.trim(), vendors, at);
+    const verified = await verifyAcknowledgement(document.trim(), snapshot.value.vendors);
     if (!verified.ok) {
       return verified.fault.wrong === "signer"
         ? err({ code: "acknowledgement_foreign", appliances: null })
         : err({ code: "invalid_license_file", problem: verified.fault });
     }
-    const { iss: vendor, appliance, n, digest } = verified.value;
+    const { iss: vendor, appliance, n, digest } = verified.value.ack;
+    const signer = signingKeyOf(verified.value.signer);
     if (appliance !== this.#identity.id) {
       const appliances = { signed: appliance, here: this.#identity.id };
       return err({ code: "acknowledgement_foreign", appliances });
     }
-    const command = { type: "AcknowledgeStatement", vendor, n, digest, peer } as const;
+    const command = { type: "AcknowledgeStatement", vendor, n, digest, signer, peer } as const;
     return this.#store.transact(command, (_state, outcome) => ({ vendor, ...outcome }));
   }
 

@@ -1,78 +1,61 @@
 import type { Fault } from "../../domain/model/fault.ts";
+import type { SignedTrust, TrustedVendor } from "../../domain/model/state.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import type { TrustedVendor } from "../../domain/model/state.ts";
 import type { LicenseFileFault, TrustClosedFault } from "../../faults/fault-types.ts";
 import { fingerprintOf } from "../../license/documents/keys.ts";
-import { findProofFault } from "../../license/documents/proof.ts";
-import { verifyTrustDocument, type Vendor } from "../../license/documents/trust.ts";
+import { verifyTrustDocument } from "../../license/documents/trust.ts";
+import { sha256 } from "../../platform/crypto/hash.ts";
 import type { StorageFault } from "../../store/journal/storage-fault.ts";
 import type { Store } from "../../store/store.ts";
 import { passOutcome } from "../command-runner.ts";
-import type { Identity } from "../appliance/identity.ts";
 
 type TrustResult<T> = Promise<
   Result<T, Fault | StorageFault | LicenseFileFault | TrustClosedFault>
 >;
 
-export interface VendorView extends TrustedVendor {
+export interface VendorView extends SignedTrust {
+  /** Of the root. */
   readonly fingerprint: string;
-}
-
-interface CheckedTrust {
-  readonly vendor: Vendor;
-  /** Version of the vendor's trust document that was already trusted; null: none. */
-  readonly checkedVersion: number | null;
+  /** Every key that the root has retired, as far as this site knows. */
+  readonly retiredKeys: readonly string[];
 }
 
 /** Manages the vendors whose licenses the site accepts. */
 export class VendorTrust {
   readonly #store: Store;
-  readonly #identity: Identity;
   readonly #builtInTrust: string | null;
 
   /** `builtInTrust`: the trust document of a vendor's own build, which trusts no other vendor. */
-  constructor(store: Store, identity: Identity, builtInTrust: string | null) {
+  constructor(store: Store, builtInTrust: string | null) {
     this.#store = store;
-    this.#identity = identity;
     this.#builtInTrust = builtInTrust;
   }
 
   async trustVendor(document: string, peer: string): TrustResult<VendorView> {
-    const checked = await this.#checkTrust(document);
-    if (!checked.ok) return checked;
-    const { vendor, checkedVersion } = checked.value;
-    const trust = { type: "TrustVendor", vendor, peer, checkedVersion } as const;
-    return this.#store.transact(trust, () => viewVendor(vendor));
+    const trust = await this.#verify(document);
+    if (!trust.ok) return trust;
+    return this.#store.transact({ type: "TrustVendor", trust: trust.value, peer }, (state) =>
+      viewVendor(state.vendors.get(trust.value.vendor) ?? trust.value, state),
+    );
   }
 
   /** The content of a trust document, for a person to compare before trusting it. */
   async previewTrustDocument(document: string): TrustResult<VendorView> {
-    const checked = await this.#checkTrust(document);
-    return checked.ok ? ok(viewVendor(checked.value.vendor)) : checked;
+    const trust = await this.#verify(document);
+    if (!trust.ok) return trust;
+    return this.#store.read((state) => viewVendor(trust.value, state));
   }
 
-  async #checkTrust(document: string): TrustResult<CheckedTrust> {
-    if (this.#builtInTrust !== null && document.trim() !== this.#builtInTrust)
-      return err({ code: "trust_locked" });
-    const snapshot = await this.#store.read(({ vendors, licenses }) => ({
-      vendors: new Map(vendors),
-      // Copies: a renewal that is installed meanwhile changes the objects of the state.
-      licenses: [...licenses.values()].map((license) => ({ ...license })),
-    }));
-    if (!snapshot.ok) return snapshot;
-    const { vendors, licenses } = snapshot.value;
+  /** A vendor's own build trusts the root that it contains, and newer documents of it. */
+  async #verify(document: string): TrustResult<SignedTrust> {
     const text = document.trim();
-    const vendorOf = (id: string): Vendor | null => asVendor(vendors.get(id));
-    const verified = await verifyTrustDocument(text, vendorOf);
+    const verified = await verifyTrustDocument(text);
     if (!verified.ok) return err({ code: "invalid_license_file", problem: verified.fault });
-    const vendor = verified.value;
-    // Every start verifies each license with the keys that are trusted then.
-    for (const license of licenses.filter(({ grant }) => grant.vendor === vendor.vendor)) {
-      if ((await findProofFault(license, this.#identity.id, [vendor])) === null) continue;
-      const problem = { wrong: "dropped_key", license: license.id } as const;
-      return err({ code: "invalid_license_file", problem });
-    }
-    return ok({ vendor, checkedVersion: vendors.get(vendor.vendor)?.version ?? null });
+    const trust: SignedTrust = { ...verified.value, document: text, sum: sha256(text) };
+    if (this.#builtInTrust === null) return ok(trust);
+    const builtIn = await verifyTrustDocument(this.#builtInTrust);
+    const isOwn = builtIn.ok && builtIn.value.jwk.x === trust.jwk.x;
+    return isOwn ? ok(trust) : err({ code: "trust_locked" });
   }
 
   async distrustVendor(vendor: string, peer: string): TrustResult<{ readonly vendor: string }> {
@@ -81,18 +64,19 @@ export class VendorTrust {
   }
 
   listVendors(): TrustResult<VendorView[]> {
-    return this.#store.read(({ vendors }) => [...vendors.values()].map(viewVendor));
+    return this.#store.read((state) =>
+      [...state.vendors.values()].map((vendor) => viewVendor(vendor, state)),
+    );
   }
 }
 
-const viewVendor = (vendor: TrustedVendor): VendorView => {
-  const [key] = vendor.keys;
-  return { ...vendor, fingerprint: key === undefined ? "" : fingerprintOf(key) };
-};
-
-function asVendor(vendor: TrustedVendor | undefined): Vendor | null {
-  if (vendor === undefined) return null;
-  const { retired, ...current } = vendor;
-  const copy = { ...current, products: [...current.products], keys: [...current.keys] };
-  return retired === undefined ? copy : { ...copy, retired: [...retired] };
-}
+const viewVendor = (
+  trust: SignedTrust | TrustedVendor,
+  {
+    retiredKeys,
+  }: { readonly retiredKeys: ReadonlyMap<string, { readonly keys: readonly string[] }> },
+): VendorView => ({
+  ...trust,
+  fingerprint: fingerprintOf(trust.jwk),
+  retiredKeys: [...new Set([...(retiredKeys.get(trust.vendor)?.keys ?? []), ...trust.retired])],
+});

@@ -19,6 +19,7 @@ import type {
   OpenRequest,
   Restore,
   Tombstone,
+  RetiredKeys,
   TrustedVendor,
 } from "../../domain/model/state.ts";
 import type { FeatureTerms, Terms } from "../../domain/model/licenses/terms.ts";
@@ -153,7 +154,14 @@ export const Snapshot = Type.Object({
     } satisfies RowOf<FeatureRegistration, "license" | "feature">),
   ),
   vendors: Type.Array(
-    Type.Unsafe<TrustedVendor>(Type.Object({ vendor: Type.String(), version: Seq })),
+    Type.Unsafe<TrustedVendor>(
+      Type.Object({ vendor: Type.String(), version: Seq, document: Type.String() }),
+    ),
+  ),
+  retiredKeys: Type.Array(
+    Type.Unsafe<RetiredKeys>(
+      Type.Object({ vendor: Type.String(), version: Seq, keys: Type.Array(Type.String()) }),
+    ),
   ),
   requests: Type.Array(
     Type.Unsafe<OpenRequest>(Type.Object({ request: Type.String(), nonce: Type.String(), at: At })),

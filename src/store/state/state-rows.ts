@@ -66,6 +66,7 @@ export function encodeSnapshot(
     audit: { seq: auditSeq, sum: auditSum, file, length, anchor },
     ...rows,
     vendors: [...state.vendors.values()],
+    retiredKeys: [...state.retiredKeys.values()],
     requests: [...state.requests.values()],
     activations: [...state.activations.values()],
     answered: [...state.answeredRequests].map(([request, license]) => ({ request, license })),
@@ -104,6 +105,7 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   for (const borrow of snapshot.lapsed)
     state.lapsedBorrows.set(lapsedBorrowKey(borrow.license, borrow.user), borrow);
   for (const vendor of snapshot.vendors) state.vendors.set(vendor.vendor, vendor);
+  for (const keys of snapshot.retiredKeys) state.retiredKeys.set(keys.vendor, keys);
   for (const request of snapshot.requests) state.requests.set(request.request, request);
   for (const activation of snapshot.activations)
     state.activations.set(activation.nonce, activation);

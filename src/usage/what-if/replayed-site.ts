@@ -56,7 +56,8 @@ export class ReplayedSite {
   remove({ license, vendor, terms: { product }, from, to }: TermsPeriod): void {
     if (!this.#state.licenses.has(license)) return;
     const at = to ?? from;
-    const tombstone = { license, serial: 0, vendor, product, at, total: 0, borrows: [] };
+    const facts = { serial: 0, key: "", total: 0, borrows: [] };
+    const tombstone = { license, vendor, product, at, ...facts };
     evolve(this.#state, { type: "LicenseRemoved", at, license, tombstone, peer: "" });
   }
 
@@ -202,6 +203,8 @@ export class ReplayedSite {
 
 const NO_GRANT: Grant = {
   vendor: "",
+  key: "",
+  keyUntil: 0,
   serial: 0,
   document: "",
   lic: "",

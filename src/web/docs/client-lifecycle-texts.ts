@@ -101,15 +101,15 @@ export const clientLifecycle: readonly (readonly [situation: string, action: str
     "400 `invalid_json`; 415 `unsupported_media_type`. Send at least `{}` as `application/json`.",
   ],
   [
-    "The vendor’s key",
-    "`keys[0]` in the payload of `trust.jwt`. The demo’s: `demo/vendor/trust.jwt` in its data folder.",
+    "The vendor’s root key",
+    "`jwk` in the payload of `trust.jwt`. The demo’s: `demo/vendor/trust.jwt` in its data folder.",
   ],
   [
-    "After `berth vendor successor`",
-    "All `keys` of the newest `successor-N.jwt`, newest first. Accept a license of any of them.",
+    "After `berth vendor key retire`",
+    "The root key stays. Add the stolen key to `retired` when all licenses were issued again.",
   ],
   [
     "Checking with PyJWT",
-    "`.strip()` what is read from a file. Pass `leeway=60`. Compare `typ` of the header yourself.",
+    "`.strip()` what you read. Pass `leeway=60`, and `verify_iat` off. Compare `typ` yourself.",
   ],
 ];

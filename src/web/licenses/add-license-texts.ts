@@ -47,6 +47,14 @@ export const remedies: Readonly<Record<string, string>> = {
     "Its request has already been answered by another license. Create a new request and send it to the vendor.",
   stale_license:
     "A newer license is installed, or this one was returned. If the vendor sent several files, install the newest; otherwise request a renewal.",
+  trust_outdated:
+    "The vendor signed it with a newer key. Add the vendor’s newest trust file (trust.jwt) first, then this file again.",
+  retired_key:
+    "The vendor has retired the key that signed it. Ask the vendor for the file signed with its new key. If the vendor did not send it, tell the vendor.",
+  key_ended:
+    "The key that signed it had ended by the time of this server. Ask the vendor for a new file. If the time is wrong, correct the clock under “Settings”, “Clock”.",
+  root_changed:
+    "Another root key is known here for this vendor. Call the vendor at a number you know.",
   invalid_license_file:
     "The file is damaged or not what the vendor sent. Copy it again from the vendor’s original. If you paste it as text, include everything from “eyJ” to the last character.",
 } satisfies Partial<Record<FaultCode, string>>;
@@ -60,4 +68,6 @@ export const wrongDocument: Readonly<Record<Exclude<DocumentKind, "trust" | "lic
   time: "This is a vendor’s time document: use it under “Settings”, “Clock”.",
   usage: "This is a usage statement: send it to the vendor.",
   ack: "This is a vendor’s answer to a usage statement: drop it anywhere on this page.",
+  key: "This is a certificate of the vendor: it belongs to the vendor’s desk.",
+  "key-request": "This is a request of the vendor’s desk: it belongs to the vendor’s root.",
 };

@@ -18,16 +18,18 @@ export type InstallOutcome =
   | { readonly kind: "trusted"; readonly vendor: VendorReply }
   | { readonly kind: "wrong-document"; readonly message: string };
 
-/** A license whose vendor is not trusted yet; null: none. */
+/** A license that waits for its vendor's trust file; null: none. */
 const pendingLicense = signal<string | null>(null);
 
 /** Installs a license, reads a trust file, or says where another document belongs. */
 export async function installDocument(text: string): Promise<InstallOutcome> {
   const outcome = await tryToInstall(text);
-  const isUntrusted = outcome.kind === "refused" && outcome.code === "untrusted_vendor";
-  if (outcome.kind !== "trust") pendingLicense.value = isUntrusted ? text : null;
+  const isWaiting = outcome.kind === "refused" && WAITS_FOR_TRUST.has(outcome.code);
+  if (outcome.kind !== "trust") pendingLicense.value = isWaiting ? text : null;
   return outcome;
 }
+
+const WAITS_FOR_TRUST = new Set(["untrusted_vendor", "trust_outdated"]);
 
 /** The outcome for a vendor that was just trusted: a license that waited for it is installed. */
 export async function installPending(vendor: VendorReply): Promise<InstallOutcome> {
@@ -39,7 +41,7 @@ export async function installPending(vendor: VendorReply): Promise<InstallOutcom
 async function tryToInstall(text: string): Promise<InstallOutcome> {
   const kind = documentKindOf(text);
   try {
-    if (kind === "trust") return await readTrustDocument(text);
+    if (kind === "trust") return await readOrUpdateTrust(text);
     // For a text that is no document at all, the server has the best message.
     if (kind === null || kind === "license") return await installLicense(text);
   } catch (error) {
@@ -47,6 +49,13 @@ async function tryToInstall(text: string): Promise<InstallOutcome> {
     return { kind: "refused", code: error.code, message: error.message };
   }
   return { kind: "wrong-document", message: wrongDocument[kind] };
+}
+
+/** The root of a trusted vendor signed it: nobody has to compare the fingerprint again. */
+async function readOrUpdateTrust(text: string): Promise<InstallOutcome> {
+  const offer = await readTrustDocument(text);
+  if (!offer.isAlreadyTrusted) return offer;
+  return installPending(await unwrapReply(admin.trust.add.post({ license: text })));
 }
 
 async function installLicense(document: string): Promise<InstallOutcome> {

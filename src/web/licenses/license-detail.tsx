@@ -117,6 +117,8 @@ function SlotUsage({ licenseStatus, license, now }: Props) {
 function originRowsOf({
   vendor,
   serial,
+  key,
+  key_until,
   license_id,
   hardware_drift,
   moved_until,
@@ -134,6 +136,7 @@ function originRowsOf({
   return [
     [texts.vendor, name ?? texts.unknownVendor(vendor)],
     [texts.serial, formatNumber(serial)],
+    [texts.key, texts.keyUntil(key, formatDate(key_until))],
     [texts.id, String(license_id)],
     [texts.hardware, hardware],
   ];

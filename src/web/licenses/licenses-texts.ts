@@ -26,6 +26,8 @@ export const licenses = {
   vendor: "Vendor",
   unknownVendor: (id: string) => `${id} (no longer trusted)`,
   serial: "Serial",
+  key: "Signed with the key",
+  keyUntil: (id: string, end: string) => `${id}, which ends on ${end}; the license goes on`,
   id: "License id",
   hardware: "Hardware",
   hardwareSame: "matches this server",

@@ -6,10 +6,8 @@ export const trust = {
   name: "Vendor",
   products: "Products",
   noProducts: "none",
-  fingerprint: "Fingerprint",
+  fingerprint: "Fingerprint of the root",
   retired: "Retired key",
-  retiredKey: (key: string, from: string | null) =>
-    from === null ? `${key}, immediately` : `${key}, from ${from.slice(0, 10)}`,
   file: "Trust file",
   version: (version: number, id: string) => `version ${version}, vendor ID ${id}`,
   add: "Add a vendor",
@@ -28,7 +26,6 @@ export const trust = {
 export const trustPrompt = {
   title: "Trust this vendor?",
   text: "Call the vendor at a number you know, not one that came with the file, and ask for the fingerprint. Trust the vendor only if every symbol is the same.",
-  alreadyTrusted: "This vendor is already trusted; this file updates it.",
   accept: "Fingerprint matches: trust this vendor",
   command: "berth trust add trust.jwt",
 } as const;

@@ -15,13 +15,12 @@ interface Props {
 
 /** Asks the operator to compare the fingerprint before a vendor is trusted. */
 export function TrustVendorPrompt({ offer, onTrusted, onCancel }: Props) {
-  const { document, vendor, isAlreadyTrusted } = offer;
+  const { document, vendor } = offer;
   const accept = async (): Promise<void> =>
     onTrusted(await unwrapReply(admin.trust.add.post({ license: document })));
   return (
     <div class="trust-offer" role="group" aria-label={trustPrompt.title}>
       <h4>{trustPrompt.title}</h4>
-      {isAlreadyTrusted && <p>{trustPrompt.alreadyTrusted}</p>}
       <VendorFacts vendor={vendor} />
       <p>{trustPrompt.text}</p>
       <div class="row">

@@ -65,14 +65,17 @@ function Vendor({ vendor, reload }: { vendor: VendorReply; reload: () => Promise
 function AddVendor({ reload }: { reload: () => Promise<void> }) {
   const vendorOffer = useSignal<VendorOffer | null>(null);
   const trustedName = useSignal("");
-  const readOffer = async (text: string): Promise<void> => {
-    trustedName.value = "";
-    vendorOffer.value = await readTrustDocument(text);
-  };
   const onTrusted = async ({ name }: VendorReply): Promise<void> => {
     await reload();
     trustedName.value = name;
     vendorOffer.value = null;
+  };
+  const readOffer = async (text: string): Promise<void> => {
+    trustedName.value = "";
+    const offer = await readTrustDocument(text);
+    if (!offer.isAlreadyTrusted) vendorOffer.value = offer;
+    // The root that is trusted signed it: there is nothing new to compare.
+    else await onTrusted(await unwrapReply(admin.trust.add.post({ license: text })));
   };
   if (vendorOffer.value !== null) {
     const cancel = (): void => {

@@ -10,12 +10,12 @@ interface Props {
 
 /** Name, products and fingerprint of a vendor. */
 export function VendorFacts({ vendor, hasFileRow = false }: Props) {
-  const { name, products, fingerprint, version, vendor: id, retired = [] } = vendor;
+  const { name, products, fingerprint, version, vendor: id, retired } = vendor;
   const facts: readonly Fact[] = [
     [trust.name, name],
     [trust.products, products.join(", ") || trust.noProducts],
     [trust.fingerprint, <code class="fingerprint">{fingerprint}</code>],
-    ...retired.map(({ key, from }) => [trust.retired, trust.retiredKey(key, from)] as const),
+    ...retired.map((key) => [trust.retired, key] as const),
     ...(hasFileRow ? [[trust.file, trust.version(version, id)] as const] : []),
   ];
   return <Facts as="lines" facts={facts} />;

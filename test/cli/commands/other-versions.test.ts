@@ -16,6 +16,8 @@ import { writeArchive } from "../../support/archives.ts";
 import { runBerth, type CommandResult } from "../../support/run-berth.ts";
 import old from "../../support/old-versions.json";
 
+const VECTORS = join(import.meta.dir, "..", "..", "vectors", "documents");
+
 type Files = Readonly<Record<string, string>>;
 
 function unpack(files: Files): string {
@@ -149,14 +151,13 @@ describe.each<[version: string, files: Files]>([
     [["verify"]],
     [["usage"]],
     [["policy", "--policy-id", "p", "--product", "CAD"]],
-    [["product", "add", "CAM"]],
-    [["successor", "--no-passphrase"]],
+    [["key", "new", "--no-passphrase"]],
+    [["accept", join(VECTORS, "good-trust.jwt")]],
     [["passphrase", "--no-passphrase"]],
     [["backup", "/dev/shm/never.backup", "--yes"]],
   ])("is refused by berth vendor %j with exit code 78, and stays as it is", async (args) => {
     const folder = unpack(files);
-    const [command = "", ...others] = args;
-    const words = ["vendor", command, ...others, "--dir", folder];
+    const words = ["vendor", ...args, "--dir", folder];
     const { code, stdout, stderr } = await runUnchanged(folder, ...words);
     expect([code, stdout, stderr]).toEqual([78, "", refusal]);
   });

@@ -66,6 +66,12 @@ const COMMANDS: readonly [string, DocumentKind, (file: string) => string[]][] = 
   ["vendor issue", "request", (file) => ["vendor", "issue", ...desk, "--request", file]],
   ["usage acknowledge", "ack", (file) => ["usage", "acknowledge", file, ...data]],
   ["vendor receive", "receipt", (file) => ["vendor", "receive", file, ...desk]],
+  ["vendor accept", "trust", (file) => ["vendor", "accept", file, ...desk]],
+  [
+    "vendor key certify",
+    "key-request",
+    (file) => ["vendor", "key", "certify", file, "--root", `${inRoot("desk")}-root`, "--yes"],
+  ],
   [
     "vendor confirm",
     "policy",
@@ -83,6 +89,8 @@ const NAMES: Readonly<Record<DocumentKind, string>> = {
   time: "a time document",
   usage: "a usage statement",
   ack: "an acknowledgement",
+  key: "the certificate of an issuing key",
+  "key-request": "a request for the certificate of a key",
 };
 
 const NEXT_STEPS: Readonly<Record<DocumentKind, string>> = {
@@ -95,6 +103,8 @@ const NEXT_STEPS: Readonly<Record<DocumentKind, string>> = {
   time: "use it with berth clock repair",
   usage: "send it to the vendor, who records it with berth vendor receive",
   ack: "use it with berth usage acknowledge",
+  key: "the vendor accepts it with berth vendor accept",
+  "key-request": "the vendor certifies it with berth vendor key certify",
 };
 
 /** Runs a command that must fail with exit code 1 and an empty stdout; returns its stderr. */
@@ -107,7 +117,10 @@ async function runRefused(words: string[], stdin?: string): Promise<string> {
 const errorOf = (stderr: string): string => /^berth: error: (.*)$/m.exec(stderr)?.[1] ?? stderr;
 
 /** Kinds that a command takes besides its own. */
-const ALSO_TAKEN: Readonly<Record<string, DocumentKind>> = { "vendor receive": "usage" };
+const ALSO_TAKEN: Readonly<Record<string, DocumentKind>> = {
+  "vendor receive": "usage",
+  "vendor accept": "key",
+};
 
 describe.each(COMMANDS)("berth %s", (command, kind, words) => {
   const alsoTaken = ALSO_TAKEN[command];

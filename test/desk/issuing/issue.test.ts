@@ -4,13 +4,18 @@ import { join } from "node:path";
 import { publicPart } from "../../../src/license/documents/keys.ts";
 import { verifyLicense } from "../../../src/license/documents/license.ts";
 import { signLicenseRequest, verifyLicenseRequest } from "../../../src/license/requests/request.ts";
-import { signTrustDocument } from "../../../src/license/documents/trust.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { Desk } from "../../../src/desk/desk.ts";
 import { describeNewRestores } from "../../../src/desk/issuing/request-continuity.ts";
 import type { LedgerEntry } from "../../../src/desk/ledger/ledger-entries.ts";
 import { expectOk, expectRefusal, openAppliance } from "../../support/appliance.ts";
-import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../../support/desk-and-site.ts";
+import { prepareLicense } from "../../../src/desk/issuing/issue.ts";
+import {
+  DEFAULT_ISSUE_OPTIONS,
+  issueTestLicense,
+  openDeskAndSite,
+  makeRequestFrom,
+} from "../../support/desk-and-site.ts";
 import { unwrap } from "../../support/licensed-store.ts";
 import { hoursLater } from "../../support/scenario.ts";
 import { copyFolder } from "../../support/temp-folder.ts";
@@ -75,7 +80,9 @@ describe("an answer to a request", () => {
     const seen = { type: "seen", at: issued.at, appliance, request_id } as const;
     const auditState = { created_at: request.created_at, audit_seq: audit.seq, sum: audit.sum };
     expect(readLedger(folder)).toEqual<object[]>([
-      { ...seen, ...auditState, totals: [], format: 2 },
+      expect.objectContaining({ type: "trust", version: 1, format: 2 }) as object,
+      expect.objectContaining({ type: "key", key: issued.key }) as object,
+      { ...seen, ...auditState, totals: [] },
       issued,
     ]);
     const reopened = await Desk.open(realDisk, folder, null);
@@ -147,9 +154,7 @@ describe("requests of two sites with the same request id", () => {
   async function twoRequests() {
     const { desk, folder, site } = await openDeskAndSite();
     const other = await openAppliance({ licenses: {} });
-    unwrap(
-      await other.vendorTrust.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"),
-    );
+    unwrap(await other.vendorTrust.trustVendor(desk.trust.document, "test"));
     const request = await makeRequestFrom(site);
     const copied = { ...(await makeRequestFrom(other)), request_id: request.request_id };
     return { desk, folder, site, request, copied };
@@ -280,13 +285,23 @@ describe("a second license for a site", () => {
     expect(byKey).toMatchObject({ license_id: first.license_id, serial: 3 });
   });
 
-  test("has a higher serial than the one that the request lists", async () => {
+  // A thief of a key could have signed the highest serial there is.
+  test("does not continue a serial that the ledger does not know, and says so", async () => {
     const { desk, site } = await openDeskAndSite();
     const first = await issueTestLicense(desk, await makeRequestFrom(site));
     const request = await makeRequestFrom(site);
     const installed = { license_id: first.license_id, product: "sim", vendor: desk.vendor.vendor };
-    const licenses = [{ ...installed, serial: 41, total_consumptions: 0 }];
-    expect((await issueTestLicense(desk, { ...request, licenses })).serial).toBe(42);
+    const prepareFor = (serial: number) =>
+      prepareLicense(desk, {
+        ...DEFAULT_ISSUE_OPTIONS,
+        request: { ...request, licenses: [{ ...installed, serial, total_consumptions: 0 }] },
+      });
+    expect(prepareFor(Number.MAX_SAFE_INTEGER)).toMatchObject({
+      serial: 2,
+      unknownSerial: Number.MAX_SAFE_INTEGER,
+    });
+    expect(prepareFor(2)).toMatchObject({ serial: 2, unknownSerial: 2 });
+    expect(prepareFor(1)).toMatchObject({ serial: 2, unknownSerial: null });
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { signPolicy } from "../../../src/license/terms/policy.ts";
 import type { TermsChanges } from "../../../src/license/terms/terms-changes.ts";
@@ -7,13 +7,27 @@ import { realDisk } from "../../../src/platform/files/disk.ts";
 import { createPolicy } from "../../../src/desk/issuing/airgap.ts";
 import { Desk } from "../../../src/desk/desk.ts";
 import { applyTermsChanges } from "../../../src/desk/issuing/apply-terms.ts";
-import { openAirgapSite } from "../../support/airgap-site.ts";
+import { decodeProtectedHeader } from "jose";
+import { usualPeriod } from "../../../src/desk/desk.ts";
+import { DAY, instant, later, type Instant } from "../../../src/domain/time.ts";
+import { generateKey, keyIdOf, publicPart } from "../../../src/license/documents/keys.ts";
+import { wallClock } from "../../../src/platform/clock.ts";
+import { AirgapSite, openAirgapSite, PRODUCT } from "../../support/airgap-site.ts";
 import { openDeskAndSite } from "../../support/desk-and-site.ts";
+import { expectOk, openAppliance } from "../../support/appliance.ts";
+import { openRootOf, openWithNewKey, replaceKey, signNextTrust } from "../../support/desk-keys.ts";
+import { unwrap } from "../../support/licensed-store.ts";
+import { tempFolder } from "../../support/temp-folder.ts";
 import { hoursLater, MONDAY } from "../../support/scenario.ts";
 import { refusal } from "../../support/desk-refusal.ts";
 
 const createBasicPolicy = (desk: Desk, terms: TermsChanges = {}, now = MONDAY) =>
   createPolicy(desk, "basic", { product: "sim", slots: 3, ...terms }, now);
+
+const readPolicyLines = (folder: string): string[] =>
+  readLedger(folder)
+    .split("\n")
+    .filter((line) => line.includes('"type":"policy"'));
 
 const readLedger = (folder: string): string => readFileSync(join(folder, "ledger.jsonl"), "utf8");
 
@@ -21,7 +35,8 @@ describe("createPolicy", () => {
   test("gives the same document and one ledger line for the same id and terms", async () => {
     const { desk, folder } = await openDeskAndSite();
     const first = await createBasicPolicy(desk);
-    expect(JSON.parse(readLedger(folder)) as object).toMatchObject({
+    const [line = "", ...more] = readPolicyLines(folder);
+    expect(JSON.parse(line) as object).toMatchObject({
       type: "policy",
       at: "2026-03-02T09:00:00.000Z",
       policy_id: "basic",
@@ -31,7 +46,7 @@ describe("createPolicy", () => {
     expect(await createBasicPolicy(desk, {}, hoursLater(5))).toBe(first);
     const reopened = await Desk.open(realDisk, folder, null);
     expect(await createBasicPolicy(reopened, {}, hoursLater(9))).toBe(first);
-    expect(readLedger(folder).trim().split("\n")).toHaveLength(1);
+    expect([more, readPolicyLines(folder)]).toEqual([[], [line]]);
   });
 
   test("refuses other terms for an id, and names the difference and both alternatives", async () => {
@@ -68,13 +83,20 @@ describe("createPolicy", () => {
     ]);
   });
 
-  test("signs the same terms again after the key was rotated", async () => {
+  test("signs the same terms again with a new key, and with a new certificate of the key", async () => {
     const { desk, folder } = await openDeskAndSite();
     const first = await createBasicPolicy(desk);
-    const after = await desk.rotateKey(realDisk, folder, null);
+    const after = await openWithNewKey(folder);
     const second = await createBasicPolicy(after);
     expect(second).not.toBe(first);
     expect(await createBasicPolicy(after)).toBe(second);
+    const period = { from: wallClock(), until: later(wallClock(), 3_000 * DAY) };
+    const jwk = publicPart(after.issuing.key);
+    const cert = await (await openRootOf(folder)).certify(jwk, period);
+    await Desk.acceptCertificate(realDisk, folder, cert);
+    const third = await createBasicPolicy(await Desk.open(realDisk, folder, null));
+    expect([first, second]).not.toContain(third);
+    expect(decodeProtectedHeader(third)["cert"]).toBe(cert);
   });
 });
 
@@ -82,7 +104,7 @@ test("confirming a policy that is not on the ledger adds it to the ledger", asyn
   const air = await openAirgapSite();
   const terms = applyTermsChanges(air.desk, null, { product: "mesh" });
   const payload = { iss: air.desk.vendor.vendor, iat: 0, policy_id: "P-0", terms };
-  const policy = await signPolicy(payload, air.desk.key);
+  const policy = await signPolicy(payload, air.desk.issuing);
   const activation = await air.requestActivationCode();
   await air.confirmAtDesk(policy, activation);
   await air.confirmAtDesk(policy, activation);
@@ -100,4 +122,81 @@ test("confirming a policy that was replaced is refused", async () => {
   expect(reason).toContain("policy P-1 was replaced on 2026-03-02");
   expect(air.desk.ledger.issuedEntries()).toEqual([]);
   expect(await air.confirmAtDesk(next, activation)).toContain("-");
+});
+
+describe("a policy of an earlier key", () => {
+  /** A policy, and the desk with another key and this folder. */
+  async function openWithPolicy(period: { readonly until?: Instant } = {}) {
+    const folder = join(tempFolder(), "desk");
+    const options = { name: "Hooli", products: [PRODUCT], passphrase: null };
+    await Desk.create(realDisk, folder, options);
+    const { id } = await replaceKey(folder, period);
+    const site = await openAppliance({ licenses: {} });
+    const desk = await Desk.open(realDisk, folder, null);
+    unwrap(await site.vendorTrust.trustVendor(desk.trust.document, "test"));
+    const policy = await new AirgapSite(site, desk).makePolicy();
+    return { folder, id, policy, after: new AirgapSite(site, await openWithNewKey(folder)) };
+  }
+
+  const reopen = async (air: AirgapSite, folder: string): Promise<AirgapSite> =>
+    new AirgapSite(air.site, await Desk.open(realDisk, folder, null));
+
+  test("is confirmed with that key, and the site installs the license", async () => {
+    const { after, policy, id } = await openWithPolicy();
+    expect(keyIdOf(after.desk.issuing.key)).not.toBe(id);
+    const body = await after.makeLicenseBody({ policy });
+    expect(expectOk(await after.addLicense(body)).is_air_gapped).toBe(true);
+    expect(after.desk.ledger.issuedEntries()).toMatchObject([{ key: id }]);
+  });
+
+  test("is refused when that key is retired, and the next policy is confirmed", async () => {
+    const { after, folder, policy, id } = await openWithPolicy();
+    await signNextTrust(folder, { retired: [id] });
+    const air = await reopen(after, folder);
+    const reason = await refusal(air.makeLicenseBody({ policy }));
+    expect(reason).toContain(`the policy is signed with the key ${id}, which is retired`);
+    expect(reason).toContain("make the policy again with berth vendor policy");
+    expect(air.desk.ledger.issuedEntries()).toEqual([]);
+    const next = await air.makePolicy();
+    expect(next).not.toBe(policy);
+    await air.makeLicenseBody({ policy: next });
+  });
+
+  test("is refused from the end of that key on", async () => {
+    const until = instant(Math.floor(later(wallClock(), DAY) / 1_000) * 1_000);
+    const { after, policy, id } = await openWithPolicy({ until });
+    await after.makeLicenseBody({ policy, now: instant(until - 1) });
+    const reason = await refusal(after.makeLicenseBody({ policy, now: until }));
+    expect(reason).toContain(`the key ${id}, which has ended`);
+  });
+
+  test("is refused from the end of its own certificate on, if the key has a later one", async () => {
+    const until = instant(Math.floor(later(wallClock(), DAY) / 1_000) * 1_000);
+    const { after, folder, policy, id } = await openWithPolicy({ until });
+    const key = after.desk.keys.find((candidate) => candidate.id === id);
+    if (key === undefined) throw new Error("the desk has no such key");
+    const root = await openRootOf(folder);
+    const longer = await root.certify(key.certificate.cnf.jwk, usualPeriod());
+    await Desk.acceptCertificate(realDisk, folder, longer);
+    const air = await reopen(after, folder);
+    expect(keyIdOf(air.desk.issuing.key)).toBe(id);
+    expect(await refusal(air.makeLicenseBody({ policy, now: until }))).toContain("which has ended");
+    await air.makeLicenseBody({ policy: await air.makePolicy(), now: until });
+  });
+
+  test("is refused if the file of that key contains another key, with the right id in its name", async () => {
+    const { after, folder, policy, id } = await openWithPolicy();
+    writeFileSync(join(folder, `${id}.key.jwk`), JSON.stringify(await generateKey()));
+    const reason = await refusal(after.makeLicenseBody({ policy }));
+    expect(reason).toContain(`the file of the key ${id} contains another key`);
+    expect(after.desk.ledger.issuedEntries()).toEqual([]);
+  });
+
+  test("is refused at another desk of the vendor, which does not have the key", async () => {
+    const { after, folder, policy, id } = await openWithPolicy();
+    const root = await openRootOf(folder);
+    const other = await Desk.createFor(realDisk, join(tempFolder(), "desk2"), root, null);
+    const attempt = new AirgapSite(after.site, other).makeLicenseBody({ policy });
+    expect(await refusal(attempt)).toContain(`the key ${id}, which is not a key of this desk`);
+  });
 });

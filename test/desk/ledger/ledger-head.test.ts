@@ -7,6 +7,7 @@ import { Desk } from "../../../src/desk/desk.ts";
 import { verifyDesk } from "../../../src/desk/verify-desk.ts";
 import { runBerth, runOrThrow } from "../../support/run-berth.ts";
 import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../../support/desk-and-site.ts";
+import { signNextTrust } from "../../support/desk-keys.ts";
 import { makeDiskError, FaultyDisk } from "../../support/faulty-disk.ts";
 
 const ledgerPath = (folder: string): string => join(folder, "ledger.jsonl");
@@ -16,7 +17,7 @@ const readLines = (folder: string): string[] =>
 const writeLines = (folder: string, lines: readonly string[]): void =>
   writeFileSync(ledgerPath(folder), lines.map((line) => `${line}\n`).join(""));
 
-/** A desk with two licenses, which are four ledger lines. */
+/** A desk with two licenses, which are four ledger lines after the first two. */
 async function deskWithLicenses() {
   const { desk, folder, site } = await openDeskAndSite();
   await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots: 1 } });
@@ -29,10 +30,10 @@ const signPolicy = (folder: string) =>
 
 describe("the ledger", () => {
   test.each<[description: string, cut: (lines: string[]) => string[], message: string]>([
-    ["without its last line", (lines) => lines.slice(0, -1), "has only 3 of its 4 lines"],
-    ["without any line", () => [], "has only 0 of its 4 lines"],
+    ["without its last line", (lines) => lines.slice(0, -1), "has only 5 of its 6 lines"],
+    ["without any line", () => [], "has only 0 of its 6 lines"],
   ])("%s is reported by verify, and the desk signs nothing", async (_, cut, message) => {
-    const { folder, site } = await deskWithLicenses();
+    const { desk, folder, site } = await deskWithLicenses();
     const stale = await Desk.open(realDisk, folder, null);
     writeLines(folder, cut(readLines(folder)));
     const verified = await runBerth(["vendor", "verify", "--dir", folder]);
@@ -55,6 +56,7 @@ describe("the ledger", () => {
     ];
     expect(after).toEqual(before);
     writeFileSync(headPath(folder), "");
+    await Desk.acceptCertificate(realDisk, folder, desk.issuing.cert);
     expect((await signPolicy(folder)).code).toBe(0);
     await runOrThrow(["vendor", "verify", "--dir", folder]);
   });
@@ -64,7 +66,7 @@ describe("the ledger", () => {
     writeFileSync(ledgerPath(first.folder), readFileSync(ledgerPath(second.folder)));
     const { faults } = await verifyDesk(realDisk, first.folder, null);
     expect(faults.map(({ problem }) => problem)).toContainEqual(
-      expect.stringContaining("line 4 was changed after it was written"),
+      expect.stringContaining("line 6 was changed after it was written"),
     );
   });
 
@@ -92,11 +94,12 @@ describe("the ledger", () => {
   });
 });
 
-test("verify reports successors that have no line in the ledger", async () => {
+test("verify reports a trust document that has no line in the ledger", async () => {
   const { desk, folder } = await openDeskAndSite();
-  await desk.rotateKey(realDisk, folder, null);
+  await signNextTrust(folder, { name: "Initech" });
   writeLines(folder, []);
   writeFileSync(headPath(folder), "");
+  await Desk.acceptCertificate(realDisk, folder, desk.issuing.cert);
   const verified = await runBerth(["vendor", "verify", "--dir", folder]);
   expect([verified.code, verified.stderr]).toEqual([
     0,
@@ -106,9 +109,12 @@ test("verify reports successors that have no line in the ledger", async () => {
 
 test("verify names key files that are left over", async () => {
   const { folder } = await openDeskAndSite();
-  writeFileSync(join(folder, "vendor.jwe.new"), "x");
-  writeFileSync(join(folder, "0000000000000000.vendor.jwk"), "x");
-  const { stderr } = await runBerth(["vendor", "verify", "--dir", folder]);
-  expect(stderr).toContain("vendor.jwe.new");
-  expect(stderr).toContain("0000000000000000.vendor.jwk");
+  writeFileSync(join(folder, "0123456789ABCDEF.key.jwe.new"), "x");
+  writeFileSync(join(folder, "0000000000000000.key.jwk"), "x");
+  const { code, stderr } = await runBerth(["vendor", "verify", "--dir", folder]);
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringContaining("0123456789ABCDEF.key.jwe.new is left"),
+  ]);
+  expect(stderr).toContain("the key 0000000000000000 waits for its certificate");
 });

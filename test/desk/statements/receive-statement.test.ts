@@ -15,6 +15,7 @@ import { verifyDesk } from "../../../src/desk/verify-desk.ts";
 import { wallClock } from "../../../src/platform/clock.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { openAppliance } from "../../support/appliance.ts";
+import { replaceKey, signNextTrust } from "../../support/desk-keys.ts";
 import { issueTestLicense, makeRequestFrom } from "../../support/desk-and-site.ts";
 import { refusal } from "../../support/desk-refusal.ts";
 import { unwrap } from "../../support/licensed-store.ts";
@@ -79,8 +80,11 @@ describe("the desk", () => {
     const { desk, document, site } = await openSiteWithStatement();
     const entry = await receive(desk, document);
     expect(entry).toMatchObject({ n: 1, from: "2026-03-02", to: "2026-03-05", document });
-    const answer = unwrap(await verifyAcknowledgement(entry.acknowledgement, [desk.vendor]));
-    expect(answer).toMatchObject({
+    const { ack, signer } = unwrap(
+      await verifyAcknowledgement(entry.acknowledgement, [desk.vendor]),
+    );
+    expect(signer.key.x).toBe(desk.issuing.key.x);
+    expect(ack).toMatchObject({
       appliance: site.services.identity.id,
       n: 1,
       digest: entry.digest,
@@ -95,6 +99,31 @@ describe("the desk", () => {
     const again = await receive(reopened, document, null, atDay(200));
     expect(again.acknowledgement).toBe(acknowledgement);
     expect(contentsOf(folder)).toEqual(before);
+  });
+
+  test("warns if the same answer is of a retired key; the answer to the next statement counts", async () => {
+    const { desk, document, folder, site } = await openSiteWithStatement();
+    const first = await receive(desk, document);
+    await replaceKey(folder);
+    const { trust } = await signNextTrust(folder, { retired: [keyIdOf(desk.issuing.key)] });
+    unwrap(await site.vendorTrust.trustVendor(trust.document, "test"));
+    const after = await Desk.open(realDisk, folder, null);
+    const options = { acceptForkReason: null, now: atDay(4) };
+    const { warnings, recorded } = await checkStatement(after, document, options);
+    expect([recorded?.acknowledgement, warnings]).toEqual([
+      first.acknowledgement,
+      [expect.stringContaining("the site refuses this answer")],
+    ]);
+    const acknowledge = (answer: string) =>
+      site.services.usageStatements.acknowledge(answer, "test");
+    expect(await acknowledge(first.acknowledgement)).toMatchObject({
+      ok: false,
+      fault: { code: "retired_key" },
+    });
+    await site.register({ user: "ada", product: "sim" });
+    goTo(site, 5);
+    const next = await receive(after, (await makeStatement(site)).document, null, atDay(5));
+    expect((await acknowledge(next.acknowledgement)).ok).toBe(true);
   });
 
   test("records the statements of a chain in order", async () => {

@@ -23,7 +23,8 @@ import {
 } from "../../support/scenario.ts";
 
 describe("a request", () => {
-  const trust = [{ vendor: VENDOR.vendor, version: VENDOR.version }];
+  const { vendor, version, sum } = VENDOR;
+  const trust = [{ vendor, version, sum }];
   const report = { createdAt: MONDAY, licenses: [], trust, restores: [] };
   const openRequest = { ...makeOpenRequest("r"), report };
   const withRequest = given().at(MONDAY).execute(makeRequestCommand("r"));

@@ -8,7 +8,7 @@ import { transact } from "../../../src/domain/transact.ts";
 import { genesisHead } from "../../../src/store/journal/journal.ts";
 import { emptyAuditLogEnd, getSnapshotCheck } from "../../../src/store/state/snapshot.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../../src/store/state/state-rows.ts";
-import { makeNewSite, VENDOR } from "../../support/new-site.ts";
+import { SIGNER, VENDOR, makeNewSite } from "../../support/new-site.ts";
 import { contextAt } from "../../support/rule-context.ts";
 import {
   dumpState,
@@ -38,6 +38,7 @@ const acknowledge = ({ n, digest }: { n: number; digest: string }): Command => (
   vendor,
   n,
   digest,
+  signer: SIGNER,
   peer: PEER,
 });
 

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import type { DistrustVendor, TrustVendor } from "../../../src/domain/trust/trust.ts";
-import type { TrustedVendor } from "../../../src/domain/model/state.ts";
-import { VENDOR } from "../../support/new-site.ts";
+import type { DistrustVendor, SigningKey, TrustVendor } from "../../../src/domain/trust/trust.ts";
+import type { LicenseUpload } from "../../../src/domain/requests/license-upload.ts";
+import type { SignedTrust } from "../../../src/domain/model/state.ts";
+import { instant, later } from "../../../src/domain/time.ts";
+import { answerTo, makeRequestCommand, SIGNER, VENDOR } from "../../support/new-site.ts";
 import {
   given,
   hoursLater,
@@ -13,18 +15,28 @@ import {
   replayEvents,
 } from "../../support/scenario.ts";
 
-const OTHER_KEY = { kty: "OKP", crv: "Ed25519", x: "other" } as const;
-const OTHER: TrustedVendor = {
-  ...VENDOR,
+const OTHER: SignedTrust = {
   vendor: "VENDOR0000000002",
   name: "Other",
+  version: 1,
+  jwk: { kty: "OKP", crv: "Ed25519", x: "other" },
   products: ["other"],
-  keys: [OTHER_KEY],
+  retired: [],
+  document: "other 1",
+  sum: "f6".repeat(32),
 };
 
-const trust = (vendor: TrustedVendor): TrustVendor => ({
+const { notice: _notice, ...OWN } = VENDOR;
+
+/** The next document of a vendor, unless the changes say another version. */
+const next = (before: SignedTrust, changes: Partial<SignedTrust>): SignedTrust => {
+  const version = before.version + 1;
+  return { ...before, version, document: `${before.vendor} ${version}`, ...changes };
+};
+
+const trust = (document: SignedTrust): TrustVendor => ({
   type: "TrustVendor",
-  vendor,
+  trust: document,
   peer: "10.0.0.1",
 });
 
@@ -39,38 +51,39 @@ const findTrusted = (vendor: string, history: ReturnType<typeof given>) =>
 
 describe("trusting a vendor", () => {
   test("records the trust document and the address it came from", () => {
+    const vendor = { ...OTHER, notice: null };
     given()
       .at(MONDAY)
       .when(trust(OTHER))
-      .records({ type: "VendorTrusted", at: MONDAY, vendor: OTHER, peer: "10.0.0.1" })
+      .records({ type: "VendorTrusted", at: MONDAY, vendor, peer: "10.0.0.1" })
       .answers({ vendor: OTHER.vendor });
-    expect(findTrusted(OTHER.vendor, given().at(MONDAY).execute(trust(OTHER)))).toEqual(OTHER);
+    expect(findTrusted(OTHER.vendor, given().at(MONDAY).execute(trust(OTHER)))).toEqual(vendor);
   });
 
-  test("with the same document, or an older one, changes nothing", () => {
-    const history = given()
-      .at(MONDAY)
-      .execute(trust({ ...OTHER, version: 3 }));
-    for (const version of [1, 2, 3]) {
-      history
-        .at(hoursLater(1))
-        .when(trust({ ...OTHER, version }))
-        .records()
-        .answers({ vendor: OTHER.vendor });
+  test("with the same document changes nothing; an older one, or another of its version, is refused", () => {
+    const third = { ...OTHER, version: 3, document: "other 3" };
+    const history = given().at(MONDAY).execute(trust(third));
+    history.at(hoursLater(1)).when(trust(third)).records().answers({ vendor: OTHER.vendor });
+    for (const other of [OTHER, { ...third, document: "other 3, signed again" }]) {
+      history.at(hoursLater(1)).when(trust(other)).refuses({ code: "trust_older", version: 3 });
     }
-    const newer = { ...OTHER, version: 4, products: ["other", "more"] };
-    history.at(hoursLater(1)).when(trust(newer)).records({ type: "VendorTrusted", vendor: newer });
-    expect(findTrusted(OTHER.vendor, history.at(hoursLater(1)).execute(trust(newer)))).toEqual(
-      newer,
-    );
+    const newer = next(third, { version: 9, products: ["other", "more"] });
+    history.at(hoursLater(1)).when(trust(newer)).records({ type: "VendorTrusted" });
   });
 
-  test("is refused when a key belongs to another trusted vendor", () => {
-    const keys = [OTHER_KEY, ...VENDOR.keys];
-    given()
+  test("is refused with another root under a known id, also after the vendor was removed", () => {
+    const jwk = { ...OTHER.jwk, x: "thief" };
+    const history = given().at(MONDAY).execute(trust(OTHER));
+    const refused = { code: "root_changed", vendor: OTHER.vendor } as const;
+    history
       .at(MONDAY)
-      .when(trust({ ...OTHER, keys }))
-      .refuses({ code: "untrusted_vendor", conflict: { over: "key", vendor: VENDOR.vendor } });
+      .when(trust(next(OTHER, { jwk })))
+      .refuses(refused);
+    const removed = history.at(MONDAY).execute(distrust(OTHER.vendor));
+    removed
+      .at(MONDAY)
+      .when(trust(next(OTHER, { jwk })))
+      .refuses(refused);
   });
 
   test("is refused when another trusted vendor has one of the products", () => {
@@ -83,15 +96,28 @@ describe("trusting a vendor", () => {
           conflict: { over: "product", vendor: VENDOR.vendor },
         });
     }
-    const bothTrusted = given().at(MONDAY).execute(trust(OTHER));
-    bothTrusted
-      .at(MONDAY)
-      .when(trust({ ...OTHER, version: 2, products: ["other", "cam"] }))
-      .refuses({ code: "untrusted_vendor", conflict: { over: "product", vendor: VENDOR.vendor } });
-    bothTrusted
-      .at(MONDAY)
-      .when(trust({ ...VENDOR, version: 2, products: ["cad", "other"] }))
-      .refuses({ code: "untrusted_vendor", conflict: { over: "product", vendor: OTHER.vendor } });
+  });
+
+  test("takes the retirements of a newer document of a known root, but no product of another vendor", () => {
+    const both = given().at(MONDAY).execute(trust(OTHER));
+    const newer = next(OTHER, { products: ["other", "cam"], retired: ["K1"] });
+    const updated = both.at(hoursLater(1)).execute(trust(newer));
+    expect(findTrusted(OTHER.vendor, updated)).toMatchObject({
+      products: ["other"],
+      notice: {
+        at: hoursLater(1),
+        changes: ["it retired the key K1", "cam belongs to another vendor here"],
+      },
+    });
+  });
+
+  test("notes what a newer document changed that nobody may have looked at", () => {
+    const changed = next(OWN, { name: "Vendor Ltd", products: ["cad"], retired: ["K1"] });
+    const history = given().at(MONDAY).execute(trust(changed));
+    const { notice } = findTrusted(VENDOR.vendor, history) ?? {};
+    expect(notice?.changes).toContain("it retired the key K1");
+    expect(notice?.changes).toContain("it no longer licenses cam");
+    expect(notice?.changes).toContain("its name was Vendor");
   });
 
   test("accepts a product with a name that every object has as a property", () => {
@@ -106,7 +132,7 @@ describe("trusting a vendor", () => {
   test("with a newer document without a product stops new licenses for that product", () => {
     const history = given(licenseInstalled(1))
       .at(MONDAY)
-      .execute(trust({ ...VENDOR, version: 2, products: ["cam"] }));
+      .execute(trust(next(OWN, { products: ["cam"] })));
     history.at(MONDAY).when(renew(1, 2)).refuses({ code: "untrusted_vendor" });
     history
       .at(MONDAY)
@@ -166,54 +192,164 @@ describe("distrusting a vendor", () => {
   });
 });
 
-describe("a signature checked with an outdated trust document", () => {
-  const makeUpdated = () =>
+describe("retired keys", () => {
+  const retirement = next(OWN, { retired: [SIGNER.key] });
+  const refused = { code: "retired_key", vendor: VENDOR.name, key: SIGNER.key } as const;
+  const second: SigningKey = { ...SIGNER, key: "KEY0000000000002", trust: 2 };
+
+  const signedBy = (upload: LicenseUpload, signer: SigningKey): LicenseUpload => ({
+    ...upload,
+    grant: { ...upload.grant, key: signer.key, document: `${upload.grant.document} ${signer.key}` },
+    signer,
+  });
+
+  test("sign nothing that is accepted any more, and what is installed stays", () => {
+    const history = given().at(MONDAY).execute(install(1)).at(MONDAY).execute(trust(retirement));
+    history.at(hoursLater(1)).when(renew(1, 7)).refuses(refused);
+    history.at(hoursLater(1)).when(install(2)).refuses(refused);
+    history.at(hoursLater(1)).when(install(1)).records().answers({ license: 1, changes: null });
+    history
+      .at(hoursLater(1))
+      .when(signedBy(renew(1, 7), second))
+      .records({
+        type: "LicenseInstalled",
+      });
+  });
+
+  test("stay retired after a newer document without them, and after the vendor was removed", () => {
+    const forgotten = next(retirement, { retired: [] });
+    const history = given()
+      .at(MONDAY)
+      .execute(trust(retirement))
+      .at(MONDAY)
+      .execute(trust(forgotten));
+    history.at(MONDAY).when(install(1)).refuses(refused);
+    const again = history
+      .at(MONDAY)
+      .execute(distrust(VENDOR.vendor))
+      .at(MONDAY)
+      .execute(trust(forgotten));
+    again.at(MONDAY).when(install(1)).refuses(refused);
+    const removed = history.at(MONDAY).execute(distrust(VENDOR.vendor));
+    removed.at(MONDAY).when(trust(retirement)).refuses({ code: "trust_older", version: 3 });
+  });
+
+  test("of one vendor say nothing of another vendor's keys", () => {
+    const others = { ...OTHER, retired: [SIGNER.key] };
+    given().at(MONDAY).execute(trust(others)).at(MONDAY).when(install(1)).records({
+      type: "LicenseInstalled",
+    });
+  });
+
+  test("cannot block a license with a high serial: an answer of another key installs", () => {
+    const burnt = given()
+      .at(MONDAY)
+      .execute(install(1))
+      .at(MONDAY)
+      .execute(renew(1, 1_000_000_000));
+    const answer = { ...signedBy(renew(1, 3), second), answers: install(2).answers };
+    burnt
+      .at(MONDAY)
+      .when({ ...answer, signer: { ...second, trust: 1 } })
+      .refuses({ code: "stale_license", serial: 1_000_000_000 });
+    const retired = burnt.at(MONDAY).execute(trust(retirement));
+    // A replayed older license of the retired key, and a renewal that answers nothing.
+    retired.at(hoursLater(1)).when(renew(1, 5)).refuses(refused);
+    retired
+      .at(hoursLater(1))
+      .when(signedBy(renew(1, 3), second))
+      .refuses({ code: "stale_license", serial: 1_000_000_000 });
+    retired.at(hoursLater(1)).when(answer).records({ type: "LicenseInstalled" });
+    const answered = retired.at(hoursLater(1)).execute(answer);
+    answered
+      .at(hoursLater(1))
+      .when(signedBy(renew(1, 2), second))
+      .refuses({
+        code: "stale_license",
+        serial: 3,
+      });
+    answered
+      .at(hoursLater(1))
+      .when(signedBy(renew(1, 4), second))
+      .records({
+        type: "LicenseInstalled",
+      });
+  });
+
+  test("cannot block a returned license either", () => {
+    const returned = given()
+      .at(MONDAY)
+      .execute(install(1))
+      .at(MONDAY)
+      .execute(renew(1, 1_000_000_000))
+      .at(MONDAY)
+      .execute(remove(1))
+      .at(MONDAY)
+      .execute(makeRequestCommand("after the theft"))
+      .at(MONDAY)
+      .execute(trust(retirement));
+    const answers = answerTo("after the theft");
+    returned
+      .at(hoursLater(1))
+      .when({ ...signedBy(renew(1, 3), second), answers })
+      .records({
+        type: "LicenseInstalled",
+      });
+  });
+});
+
+describe("an issuing key", () => {
+  test("whose certificate is newer than the trust document is refused until that is installed", () => {
+    const upload = install(1);
+    const newer = { ...upload, signer: { ...SIGNER, trust: 2 } };
     given()
       .at(MONDAY)
-      .execute(trust({ ...OTHER, version: 2 }));
-  const refused = { code: "untrusted_vendor", conflict: { over: "version" } } as const;
-
-  test("cannot add a trust document", () => {
-    const next = trust({ ...OTHER, version: 3 });
-    for (const checkedVersion of [null, 1]) {
-      makeUpdated()
-        .at(hoursLater(1))
-        .when({ ...next, checkedVersion })
-        .refuses(refused);
-    }
-    makeUpdated()
-      .at(hoursLater(1))
-      .when({ ...next, checkedVersion: 2 })
-      .answers({ vendor: OTHER.vendor });
+      .when(newer)
+      .refuses({ code: "trust_outdated", vendor: VENDOR.name, version: 2 });
+    given()
+      .at(MONDAY)
+      .execute(trust(next(OWN, {})))
+      .at(MONDAY)
+      .when(newer)
+      .records({
+        type: "LicenseInstalled",
+      });
   });
 
-  test("still changes nothing for a document that is already trusted", () => {
-    const same = trust({ ...OTHER, version: 2 });
-    makeUpdated()
-      .at(hoursLater(1))
-      .when({ ...same, checkedVersion: null })
-      .records()
-      .answers({ vendor: OTHER.vendor });
+  test("is accepted until 1 ms before its end", () => {
+    const until = Math.floor(hoursLater(5) / 1_000);
+    const upload = { ...install(1), signer: { ...SIGNER, until } };
+    const end = instant(until * 1_000);
+    given().at(later(end, -1)).when(upload).records({ type: "LicenseInstalled" });
+    given().at(end).when(upload).refuses({ code: "key_ended", vendor: VENDOR.name, end, at: end });
   });
 
-  test("cannot install a license", () => {
-    const history = given().at(MONDAY).execute(install(1));
-    const newer = renew(1, 7, { slots: 9 });
-    history
-      .at(hoursLater(1))
-      .when({ ...newer, checkedVersion: VENDOR.version + 1 })
-      .refuses(refused);
-    history
-      .at(hoursLater(1))
-      .when({ ...newer, checkedVersion: VENDOR.version })
-      .answers({ license: 1, changes: expect.anything() });
-  });
-
-  test("cannot set the clock back", () => {
+  test("that signed the time is compared with that time, not with the clock of the site", () => {
+    const until = Math.floor(hoursLater(5) / 1_000);
     const back = { type: "SetClockBack", to: MONDAY, nonce: null, peer: "10.0.0.1" } as const;
-    makeUpdated()
-      .at(hoursLater(1))
-      .when({ ...back, vendor: OTHER.vendor, checkedVersion: 1 })
-      .refuses(refused);
+    const by = { ...SIGNER, until };
+    const history = given()
+      .at(hoursLater(50_000))
+      .execute(trust(next(OWN, {})));
+    history
+      .at(hoursLater(50_000))
+      .when({ ...back, signed: { by, at: hoursLater(1) } })
+      .records({ type: "ClockSetBack" });
+    history
+      .at(hoursLater(50_000))
+      .when({ ...back, signed: { by, at: hoursLater(6) } })
+      .refuses({
+        code: "key_ended",
+        vendor: VENDOR.name,
+        end: instant(until * 1_000),
+        at: hoursLater(6),
+      });
+    const retired = history
+      .at(hoursLater(50_000))
+      .execute(trust(next(OWN, { version: 3, document: "3", retired: [SIGNER.key] })));
+    retired
+      .at(hoursLater(50_000))
+      .when({ ...back, signed: { by, at: hoursLater(1) } })
+      .refuses({ code: "retired_key", vendor: VENDOR.name, key: SIGNER.key });
   });
 });

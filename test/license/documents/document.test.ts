@@ -3,13 +3,17 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import * as fc from "fast-check";
 import { err } from "../../../src/domain/result.ts";
 import {
+  MAX_CERTIFICATE,
   readDocumentHeader,
-  signDocument,
   readUnverifiedPayload,
+  signCertified,
+  signDocument,
   verifyDocument,
 } from "../../../src/license/documents/document.ts";
 import {
   DOCUMENT_KINDS,
+  isCertified,
+  type CertifiedKind,
   type DocumentKind,
 } from "../../../src/license/documents/document-kinds.ts";
 import { publicPart } from "../../../src/license/documents/keys.ts";
@@ -17,36 +21,49 @@ import {
   base64url,
   signUnchecked,
   signWithHmac,
+  buildCertifiedHeader,
   buildHeader,
+  CERTIFICATE,
+  ISSUING_KEY,
   UNTRUSTED_KEY,
   VENDOR_KEY,
 } from "../../vectors/generate.ts";
 
-const key = publicPart(VENDOR_KEY);
+const key = publicPart(ISSUING_KEY);
 const payload = { license_id: 42, customer: "Zürich 東京 😀" };
-const header = buildHeader("license", VENDOR_KEY);
-const document = signUnchecked(header, payload, VENDOR_KEY);
+const header = buildCertifiedHeader("license", ISSUING_KEY, CERTIFICATE);
+const document = signUnchecked(header, payload, ISSUING_KEY);
 const [first = "", second = "", third = ""] = document.split(".");
 
 const verify = (text: string, kind: DocumentKind = "license") => verifyDocument(kind, text, key);
 const MAX_LENGTH = 48 * 1024;
+const jsonOf = (part = ""): unknown => JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
 const NOT_SIGNED = err({ wrong: "form" as const });
 const WRONG_KEY = err({ wrong: "signature" as const });
 
+const isCertifiedKind = (kind: DocumentKind): kind is CertifiedKind => isCertified(kind);
+
+const headerOf = (kind: DocumentKind) =>
+  isCertified(kind)
+    ? buildCertifiedHeader(kind, ISSUING_KEY, CERTIFICATE)
+    : buildHeader(kind, ISSUING_KEY);
+
 describe.each(DOCUMENT_KINDS.map((kind) => ({ kind })))("a $kind document", ({ kind }) => {
-  const signed = signDocument(kind, payload, VENDOR_KEY);
+  const signed = isCertifiedKind(kind)
+    ? signCertified(kind, payload, { key: ISSUING_KEY, cert: CERTIFICATE })
+    : signDocument(kind, payload, ISSUING_KEY);
 
   test("verifies and returns its payload", async () => {
     expect(await verify(await signed, kind)).toEqual({ ok: true, value: payload });
     expect(readDocumentHeader(await signed)).toEqual({
       ok: true,
-      value: { kind, kid: header.kid },
+      value: { kind, kid: header.kid, cert: isCertified(kind) ? CERTIFICATE : null },
     });
     expect(readUnverifiedPayload(await signed)).toEqual(payload);
   });
 
   test("equals, byte for byte, what another implementation signs", async () => {
-    expect(await signed).toBe(signUnchecked(buildHeader(kind, VENDOR_KEY), payload, VENDOR_KEY));
+    expect(await signed).toBe(signUnchecked(headerOf(kind), payload, ISSUING_KEY));
   });
 
   test("is refused as any other kind", async () => {
@@ -58,7 +75,7 @@ describe.each(DOCUMENT_KINDS.map((kind) => ({ kind })))("a $kind document", ({ k
   test("is refused with the header of another kind", async () => {
     for (const other of DOCUMENT_KINDS.filter((candidate) => candidate !== kind)) {
       const [, body = "", signature = ""] = (await signed).split(".");
-      const renamed = base64url(JSON.stringify(buildHeader(other, VENDOR_KEY)));
+      const renamed = base64url(JSON.stringify(headerOf(other)));
       expect(await verify(`${renamed}.${body}.${signature}`, other)).toEqual(WRONG_KEY);
     }
   });
@@ -69,16 +86,33 @@ describe.each(DOCUMENT_KINDS.map((kind) => ({ kind })))("a $kind document", ({ k
 });
 
 test("verifyDocument accepts a private key in place of its public part", async () => {
-  expect(await verifyDocument("license", document, VENDOR_KEY)).toEqual({
+  expect(await verifyDocument("license", document, ISSUING_KEY)).toEqual({
     ok: true,
     value: payload,
   });
 });
 
 describe("verifyDocument refuses a correctly signed header with", () => {
-  const { alg, typ, kid } = header;
+  const { alg, typ, kid, cert } = header;
+  const json = JSON.stringify(header);
+  const ofPolicy = signUnchecked(headerOf("policy"), payload, ISSUING_KEY);
   test.each<[string, object | string]>([
-    ["no algorithm", { typ, kid }],
+    ["no algorithm", { typ, kid, cert }],
+    ["no certificate", { alg, typ, kid }],
+    ["a certificate that is null", { ...header, cert: null }],
+    ["an empty certificate", { ...header, cert: "" }],
+    ["a certificate in a list", { ...header, cert: [cert] }],
+    ["a certificate with padding", { ...header, cert: `${cert}==` }],
+    ["a certificate without its signature", { ...header, cert: cert.slice(0, -87) }],
+    ["a policy in place of the certificate", { ...header, cert: ofPolicy }],
+    ["a certificate that is too long", { ...header, cert: `${cert}${"A".repeat(1_000)}` }],
+    ["the certificate twice", `${json.slice(0, -1)},"cert":"${cert}"}`],
+    ["an escape in the certificate", json.replace(`"cert":"e`, String.raw`"cert":"\u0065`)],
+    ["the certificate before the kid", { alg, typ, cert, kid }],
+    ["the type before the algorithm", { typ, alg, kid, cert }],
+    ["a space after a colon", json.replace(":", ": ")],
+    ["a space after its end", `${json} `],
+    ["a line break before its begin", `\n${json}`],
     ...["none", "None", "eddsa", "Ed25519", "Ed448", "HS256", "ES256", "RS256", "PS512", ""].map(
       (other): [string, object] => [`the algorithm ${other}`, { ...header, alg: other }],
     ),
@@ -91,19 +125,54 @@ describe("verifyDocument refuses a correctly signed header with", () => {
     ["a URL of keys", { ...header, jku: "https://example.com/keys" }],
     ["compression", { ...header, zip: "DEF" }],
     ["a __proto__ field", `{"__proto__":{},${JSON.stringify(header).slice(1)}`],
-    ["no kid", { alg, typ }],
+    ["no kid", { alg, typ, cert }],
     ["a kid that is not a text", { ...header, kid: 5 }],
-    ["no type", { alg, kid }],
+    ["no type", { alg, kid, cert }],
     ["the type JWT", { ...header, typ: "JWT" }],
     ["an unknown type", { ...header, typ: "berth-toString+jwt" }],
     ["a type with the prefix application/", { ...header, typ: `application/${typ}` }],
     ["a list in its place", [header]],
     ["null in its place", "null"],
   ])("%s", async (_, badHeader) => {
-    const text = signUnchecked(badHeader, payload, VENDOR_KEY);
+    const text = signUnchecked(badHeader, payload, ISSUING_KEY);
     expect(await verify(text)).toEqual(NOT_SIGNED);
     expect(readDocumentHeader(text)).toEqual(NOT_SIGNED);
   });
+});
+
+describe.each(DOCUMENT_KINDS.filter((kind) => !isCertified(kind)).map((kind) => ({ kind })))(
+  "a $kind document",
+  ({ kind }) => {
+    const { alg, typ, kid } = headerOf(kind);
+
+    test("may have the members of its header in any order", async () => {
+      const text = signUnchecked({ kid, alg, typ }, payload, ISSUING_KEY);
+      expect(await verify(text, kind)).toEqual({ ok: true, value: payload });
+    });
+
+    test.each([[CERTIFICATE], [null]])("is refused with the certificate %p", async (cert) => {
+      const text = signUnchecked({ alg, typ, kid, cert }, payload, ISSUING_KEY);
+      expect(await verify(text, kind)).toEqual(NOT_SIGNED);
+    });
+  },
+);
+
+test("a certificate may have 1,024 characters and not one more", async () => {
+  expect(MAX_CERTIFICATE).toBe(1_024);
+  const lengths: number[] = [];
+  for (let spaces = 0; spaces < 600; spaces += 1) {
+    for (const before of ["", " ", "  "]) {
+      const content = JSON.stringify(jsonOf(CERTIFICATE.split(".")[1])) + " ".repeat(spaces);
+      const certHeader = before + JSON.stringify(buildHeader("key", VENDOR_KEY));
+      const cert = signUnchecked(certHeader, content, VENDOR_KEY);
+      if (cert.length < 1_023 || cert.length > 1_026) continue;
+      const text = signUnchecked({ ...header, cert }, payload, ISSUING_KEY);
+      lengths.push(cert.length);
+      expect([cert.length, (await verify(text)).ok]).toEqual([cert.length, cert.length <= 1_024]);
+    }
+  }
+  expect(lengths).toContain(1_024);
+  expect(lengths).toContain(1_025);
 });
 
 describe("verifyDocument refuses the signature of another algorithm", () => {
@@ -119,7 +188,7 @@ describe("verifyDocument refuses the signature of another algorithm", () => {
     ["none", `${inputOf("none")}.`],
     [
       "HS256 with the public key as the secret",
-      signWithHmac({ ...header, alg: "HS256" }, payload, VENDOR_KEY),
+      signWithHmac({ ...header, alg: "HS256" }, payload, ISSUING_KEY),
     ],
     ["ES256", es256(inputOf("ES256"))],
   ])("with its own name in the header: %s", async (_, text) => {
@@ -127,7 +196,7 @@ describe("verifyDocument refuses the signature of another algorithm", () => {
   });
 
   test.each([
-    ["an HMAC with the public key as the secret", signWithHmac(header, payload, VENDOR_KEY)],
+    ["an HMAC with the public key as the secret", signWithHmac(header, payload, ISSUING_KEY)],
     ["a P-256 signature of the same length", es256(`${first}.${second}`)],
     ["64 zeros", `${first}.${second}.${base64url(new Uint8Array(64))}`],
   ])("with EdDSA in the header: %s", async (_, text) => {
@@ -159,9 +228,9 @@ describe("verifyDocument refuses a text", () => {
 
   test("above 48 KiB, and accepts exactly 48 KiB", async () => {
     const signFilled = (size: number): string =>
-      signUnchecked(header, { fill: "x".repeat(size) }, VENDOR_KEY);
+      signUnchecked(header, { fill: "x".repeat(size) }, ISSUING_KEY);
     // The length of a part is never 1 above a multiple of 4, so one of these sizes hits the limit.
-    const sizes = Array.from({ length: 400 }, (_, more) => 36_500 + more);
+    const sizes = Array.from({ length: 400 }, (_, more) => 36_100 + more);
     const lengths = sizes.map((size) => signFilled(size).length);
     const last = lengths.findLastIndex((length) => length <= MAX_LENGTH);
     expect(lengths[last]).toBe(MAX_LENGTH);
@@ -204,7 +273,7 @@ describe("verifyDocument returns exactly the signed payload", () => {
       fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue()), async (any) => {
         const text = JSON.stringify(any);
         const value: unknown = JSON.parse(text);
-        expect(await verify(signUnchecked(header, text, VENDOR_KEY))).toEqual({
+        expect(await verify(signUnchecked(header, text, ISSUING_KEY))).toEqual({
           ok: true,
           value,
         });
@@ -214,7 +283,7 @@ describe("verifyDocument returns exactly the signed payload", () => {
 
   test("for unusual JSON syntax and duplicate keys", async () => {
     const text = ' {"a" :1e2,\n"a":2, "\\u0062":"\\u00e4", "__proto__": {"c": 3}}\t';
-    const result = await verify(signUnchecked(header, text, VENDOR_KEY));
+    const result = await verify(signUnchecked(header, text, ISSUING_KEY));
     expect(JSON.stringify(result)).toBe('{"ok":true,"value":{"a":2,"b":"ä","__proto__":{"c":3}}}');
   });
 
@@ -224,13 +293,13 @@ describe("verifyDocument returns exactly the signed payload", () => {
     ["not UTF-8", Buffer.from([0x22, 0xff, 0x22])],
     ["half a character", Buffer.from('"ä"').subarray(0, 2)],
   ])("and refuses a signed payload that is %s", async (_, body) => {
-    expect(await verify(signUnchecked(header, body, VENDOR_KEY))).toEqual(WRONG_KEY);
+    expect(await verify(signUnchecked(header, body, ISSUING_KEY))).toEqual(WRONG_KEY);
   });
 });
 
 describe("a randomly changed document", () => {
   const otherParts = signUnchecked(
-    buildHeader("policy", UNTRUSTED_KEY),
+    buildCertifiedHeader("policy", UNTRUSTED_KEY, CERTIFICATE),
     { license_id: 43 },
     UNTRUSTED_KEY,
   ).split(".");

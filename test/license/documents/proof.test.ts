@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { createSignatureCheck } from "../../../src/operations/folder/folder-checks.ts";
 import type { License, State } from "../../../src/domain/model/state.ts";
 import { DAY, instant } from "../../../src/domain/time.ts";
-import { generateKey, publicPart } from "../../../src/license/documents/keys.ts";
+import { usualRootFolder } from "../../../src/desk/desk.ts";
+import { Root } from "../../../src/desk/root.ts";
+import { generateKey, keyIdOf, publicPart } from "../../../src/license/documents/keys.ts";
 import { describeProofFault, findProofFault } from "../../../src/license/documents/proof.ts";
-import { signTrustDocument, type Vendor } from "../../../src/license/documents/trust.ts";
+import type { VendorRoot } from "../../../src/license/documents/trust.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { replay } from "../../../src/store/journal/replay.ts";
 import { openAirgapSite } from "../../support/airgap-site.ts";
@@ -31,14 +31,14 @@ async function stopAndReadState(site: Appliance): Promise<State> {
 const describeFault = async (
   license: License,
   appliance: string,
-  vendors: readonly Vendor[],
+  vendors: readonly VendorRoot[],
 ): Promise<string | null> => {
   const fault = await findProofFault(license, appliance, vendors);
   return fault && describeProofFault(fault);
 };
 
 const findFault = (state: State, license: License): Promise<string | null> =>
-  describeFault(license, state.appliance, [...state.vendors.values()] as Vendor[]);
+  describeFault(license, state.appliance, [...state.vendors.values()]);
 
 const onlyLicense = ({ licenses }: State): License => {
   const [license, ...more] = licenses.values();
@@ -139,7 +139,7 @@ describe.each<[string, () => Promise<State>]>([
   test("reports another appliance, and a vendor that is not trusted", async () => {
     const state = await install();
     const license = onlyLicense(state);
-    const vendors = [...state.vendors.values()] as Vendor[];
+    const vendors = [...state.vendors.values()];
     expect(await describeFault(license, "0123456789ABCDEF", vendors)).toContain(
       "signed: appliance",
     );
@@ -206,41 +206,59 @@ test("a feature that a renewal removed stays in the state and cannot get slots a
   expect(reason).toBe("differs from what its vendor signed: feature view");
 });
 
-test("a license that an earlier key signed is still valid after a key rotation", async () => {
+test("a license that an earlier or a retired key signed stays valid where it is installed", async () => {
   const { desk, site, folder } = await installByFile();
-  const successor = await desk.rotateKey(realDisk, folder, null);
-  const document = readFileSync(join(folder, "successor-2.jwt"), "utf8");
-  unwrap(await site.vendorTrust.trustVendor(document, "test"));
+  const root = await Root.open(realDisk, usualRootFolder(folder), null);
+  const { trust } = await root.signNext({ retired: [keyIdOf(desk.issuing.key)] });
+  unwrap(await site.vendorTrust.trustVendor(trust.document, "test"));
   const state = await stopAndReadState(site);
-  expect(state.vendors.get(desk.vendor.vendor)).toEqual(successor.vendor);
+  expect(state.vendors.get(desk.vendor.vendor)?.version).toBe(2);
   expect(await findFault(state, onlyLicense(state))).toBeNull();
+  expect(await createSignatureCheck(null)(state)).toBeNull();
+});
+
+test.each([
+  ["a product that its root did not sign", { products: ["cad", "more"] }, "products"],
+  ["another name", { name: "Thief" }, "name"],
+  ["another version", { version: 9 }, "version"],
+  ["a missing retirement", { retired: ["0".repeat(16)] }, "retired"],
+])("createSignatureCheck refuses a stored vendor with %s", async (_what, change, field) => {
+  const { desk, site } = await installByFile();
+  const state = (await stopAndReadState(site)) as MutableState;
+  const vendor = state.vendors.get(desk.vendor.vendor);
+  if (vendor === undefined) throw new Error("the vendor is not trusted");
+  state.vendors.set(vendor.vendor, { ...vendor, ...change });
+  expect(await createSignatureCheck(null)(state)).toMatchObject({
+    license: null,
+    description: expect.stringContaining(`differs from what it signed: ${field}`),
+  });
 });
 
 describe("createSignatureCheck in a vendor's own build", () => {
   test("accepts a folder that trusts that vendor alone", async () => {
     const { desk, site } = await installByFile();
-    const check = createSignatureCheck(await signTrustDocument(desk.vendor, desk.key));
+    const check = createSignatureCheck(desk.trust.document);
     const state = (await stopAndReadState(site)) as MutableState;
-    state.vendors.set(desk.vendor.vendor, { ...desk.vendor, version: 7 });
     for (const id of state.vendors.keys()) if (id !== desk.vendor.vendor) state.vendors.delete(id);
     expect(await check(state)).toBeNull();
   });
 
-  test("refuses a folder that trusts another vendor or another key", async () => {
+  test("refuses a folder that trusts another vendor, or another root under the same id", async () => {
     const { desk, site } = await installByFile();
-    const check = createSignatureCheck(await signTrustDocument(desk.vendor, desk.key));
+    const check = createSignatureCheck(desk.trust.document);
     const state = (await stopAndReadState(site)) as MutableState;
-    const builtIn = desk.vendor;
-    const otherKey = publicPart(await generateKey());
+    const own = state.vendors.get(desk.vendor.vendor);
+    if (own === undefined) throw new Error("the vendor is not trusted");
+    const jwk = publicPart(await generateKey());
     for (const vendor of [
-      { ...builtIn, version: 9, keys: [...builtIn.keys, otherKey] },
-      { ...builtIn, vendor: "0123456789ABCDEF", products: ["other"], keys: [otherKey] },
+      { ...own, jwk },
+      { ...own, vendor: "0123456789ABCDEF", jwk },
     ]) {
       state.vendors.clear();
-      state.vendors.set(builtIn.vendor, builtIn).set(vendor.vendor, vendor);
+      state.vendors.set(own.vendor, own).set(vendor.vendor, vendor);
       expect(await check(state)).toMatchObject({
         license: null,
-        description: `${vendor.name} (${vendor.vendor}) is trusted with a key that is not in this build of berth`,
+        description: `${vendor.name} (${vendor.vendor}) is trusted, and this build of berth trusts another vendor alone`,
       });
     }
   });

@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { err } from "../../../src/domain/result.ts";
 import { decodeCode, encodeCode, encodeCrockford } from "../../../src/license/codes/code.ts";
-import { signDocument } from "../../../src/license/documents/document.ts";
-import { keyIdOf, generateKey, publicPart } from "../../../src/license/documents/keys.ts";
+import { signCertified } from "../../../src/license/documents/document.ts";
+import { publicPart } from "../../../src/license/documents/keys.ts";
 import {
   CODE_KINDS,
   splitCodeKind,
@@ -16,7 +16,7 @@ import {
   verifyTimeDocument,
   type TimeDocument,
 } from "../../../src/license/documents/time-document.ts";
-import { VENDOR_KEY, makeVendor } from "../../support/vendor.ts";
+import { certifyKey, createVendor, makeVendor, VENDOR } from "../../support/vendor.ts";
 
 const APPLIANCE = "0123456789ABCDEF";
 const NONCE = "00ff10a5c3";
@@ -100,55 +100,83 @@ describe("a code kind", () => {
 
 describe("verifyTimeDocument", () => {
   const time: TimeDocument = {
-    iss: keyIdOf(VENDOR_KEY),
+    iss: VENDOR.id,
     iat: 1_772_442_000,
     appliance: APPLIANCE,
     nonce: NONCE,
   };
-  const trusted = [makeVendor()];
+  const vendor = makeVendor();
+  const trusted = [vendor];
+  const { issuing } = VENDOR;
 
-  test("returns what a trusted vendor signed", async () => {
-    expect(await verifyTimeDocument(await signTimeDocument(time, VENDOR_KEY), trusted)).toEqual({
+  test("returns what a trusted vendor signed, and who signed it", async () => {
+    expect(await verifyTimeDocument(await signTimeDocument(time, issuing), trusted)).toEqual({
       ok: true,
-      value: time,
+      value: {
+        time,
+        signer: {
+          vendor,
+          key: publicPart(issuing.key),
+          certificate: {
+            iss: VENDOR.id,
+            iat: 0,
+            until: 253_402_300_799,
+            cnf: { jwk: publicPart(issuing.key) },
+            trust: 1,
+          },
+        },
+      },
     });
   });
 
-  test("accepts any key of any trusted vendor, in that vendor's own name only", async () => {
-    const [other, newer] = [await generateKey(), await generateKey()];
-    const keys = [publicPart(other), publicPart(newer)];
-    const vendors = [...trusted, makeVendor({ keys }, other)];
-    const otherTime = { ...time, iss: keyIdOf(other) };
-    for (const key of [other, newer]) {
+  test("accepts any issuing key of any trusted vendor, in that vendor's name only", async () => {
+    const other = await createVendor();
+    const vendors = [...trusted, makeVendor({}, other.root)];
+    const otherTime = { ...time, iss: other.id };
+    for (const key of [other.issuing, await certifyKey(other.root)]) {
       expect((await verifyTimeDocument(await signTimeDocument(otherTime, key), vendors)).ok).toBe(
         true,
       );
-      expect((await verifyTimeDocument(await signTimeDocument(time, key), vendors)).ok).toBe(false);
+      expect(await verifyTimeDocument(await signTimeDocument(time, key), vendors)).toEqual(
+        err({ wrong: "content", expected: "time" }),
+      );
     }
-    expect((await verifyTimeDocument(await signTimeDocument(time, VENDOR_KEY), vendors)).ok).toBe(
+    expect((await verifyTimeDocument(await signTimeDocument(time, issuing), vendors)).ok).toBe(
       true,
     );
   });
 
   test("refuses a document of a vendor that is not trusted", async () => {
-    const fault = { wrong: "signer" } as const;
-    expect(
-      await verifyTimeDocument(await signTimeDocument(time, await generateKey()), trusted),
-    ).toEqual(err(fault));
-    expect(await verifyTimeDocument(await signTimeDocument(time, VENDOR_KEY), [])).toEqual(
-      err(fault),
-    );
+    const other = await createVendor();
+    const fault = err({ wrong: "signer" } as const);
+    const ofOther = await signTimeDocument({ ...time, iss: other.id }, other.issuing);
+    expect(await verifyTimeDocument(ofOther, trusted)).toEqual(fault);
+    expect(await verifyTimeDocument(await signTimeDocument(time, issuing), [])).toEqual(fault);
+  });
+
+  test("refuses a certificate of another key, or of another root", async () => {
+    const [mine, other] = [await certifyKey(VENDOR.root), await createVendor()];
+    const swapped = { key: mine.key, cert: issuing.cert };
+    const ofThief = await certifyKey(other.root, { iss: VENDOR.id });
+    const [header = "", payload = ""] = ofThief.cert.split(".");
+    const kid = JSON.stringify({ alg: "EdDSA", typ: "berth-key+jwt", kid: VENDOR.id });
+    const renamed = [Buffer.from(kid).toString("base64url"), payload, ofThief.cert.slice(-86)];
+    for (const key of [swapped, { ...ofThief, cert: renamed.join(".") }]) {
+      const document = await signTimeDocument(time, key);
+      expect(await verifyTimeDocument(document, trusted)).toEqual(err({ wrong: "certificate" }));
+    }
+    expect(header).not.toBe(renamed[0]);
   });
 
   test("refuses another payload with the same signature", async () => {
-    const [header, , signature] = (await signTimeDocument(time, VENDOR_KEY)).split(".");
+    const [header, , signature] = (await signTimeDocument(time, issuing)).split(".");
     const forged = Buffer.from(JSON.stringify({ ...time, iat: 0 })).toString("base64url");
     const document = `${header}.${forged}.${signature}`;
     expect(await verifyTimeDocument(document, trusted)).toEqual(err({ wrong: "signature" }));
   });
 
   test("refuses another kind of document with the same fields", async () => {
-    const document = await signDocument("license", time, VENDOR_KEY);
+    const document = await signCertified("license", time, issuing);
     expect(await verifyTimeDocument(document, trusted)).toEqual(
       err({ wrong: "kind", kind: "license" }),
     );
@@ -167,7 +195,7 @@ describe("verifyTimeDocument", () => {
       [],
     ];
     for (const payload of wrong) {
-      const document = await signDocument("time", payload, VENDOR_KEY);
+      const document = await signCertified("time", payload, issuing);
       expect(await verifyTimeDocument(document, trusted)).toEqual(
         err({ wrong: "content", expected: "time" }),
       );

@@ -12,12 +12,7 @@ import {
 import { join } from "node:path";
 import type { Terms } from "../../../src/domain/model/licenses/terms.ts";
 import { DAY, HOUR, later, MINUTE, SECOND, type Instant } from "../../../src/domain/time.ts";
-import {
-  keyIdOf,
-  generateKey,
-  publicPart,
-  type PrivateKey,
-} from "../../../src/license/documents/keys.ts";
+import type { IssuingKey } from "../../../src/license/documents/document.ts";
 import {
   decodeTimeCode,
   signTimeDocument,
@@ -35,8 +30,8 @@ import {
 } from "../../support/licensed-store.ts";
 import { borrow, install, MONDAY, register } from "../../support/scenario.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
-import { VENDOR } from "../../support/new-site.ts";
-import { VENDOR_KEY, makeVendor } from "../../support/vendor.ts";
+import { ISSUING, ROOT, VENDOR } from "../../support/new-site.ts";
+import { certifyKey, makeVendor, VENDOR as OTHER } from "../../support/vendor.ts";
 
 const END = later(MONDAY, 999 * DAY);
 const PEER = "10.0.0.1";
@@ -62,11 +57,6 @@ async function openTimedSite(terms: Partial<Terms> = {}, folder = join(tempFolde
   const { now, jumps, behind } = clock;
   const { store, stop } = await openSite({ folder, clock: now, jumps, behind });
   if (isNew) {
-    await transactOrThrow(store, {
-      type: "TrustVendor",
-      vendor: { ...VENDOR, version: 2, keys: [publicPart(VENDOR_KEY), ...VENDOR.keys] },
-      peer: PEER,
-    });
     await transactOrThrow(store, install(1, { slots: 9, ...terms }));
   }
   const identity = new Identity(realDisk, join(folder, ".."), []);
@@ -91,11 +81,12 @@ async function signAnswer(
   { time }: TimedSite,
   at: Instant,
   overrides: Partial<TimeDocument> = {},
-  key: PrivateKey = VENDOR_KEY,
+  signer: IssuingKey | null = null,
 ): Promise<string> {
   const code = decodeTimeCode(unwrap(await time.requestTimeCode(PEER)));
   if (code === null) throw new Error("not a clock code");
   const iss = VENDOR.vendor;
+  const key = signer ?? (await certifyKey(ROOT, {}, ISSUING));
   return signTimeDocument({ iss, iat: at / SECOND, ...code, ...overrides }, key);
 }
 
@@ -301,19 +292,15 @@ describe("a time document of the vendor", () => {
   test("is refused for another time code or another appliance", async () => {
     const site = await openWithExpiringSlot();
     await expectRefused(site, await signAnswer(site, REAL, { nonce: "0000000000" }), ANOTHER_CODE);
-    await expectRefused(
-      site,
-      await signAnswer(site, REAL, { appliance: keyIdOf(VENDOR_KEY) }),
-      ANOTHER_CODE,
-    );
+    await expectRefused(site, await signAnswer(site, REAL, { appliance: OTHER.id }), ANOTHER_CODE);
   });
 
   test("is refused from a vendor that did not issue all licenses in use", async () => {
     const site = await openWithExpiringSlot();
-    const otherKey = await generateKey();
-    const vendor = makeVendor({ products: ["DEMO"] }, otherKey);
-    await transactOrThrow(site.store, { type: "TrustVendor", vendor, peer: PEER });
-    const otherAnswer = await signAnswer(site, REAL, { iss: vendor.vendor }, otherKey);
+    const vendor = makeVendor({ products: ["DEMO"] });
+    const trust = { ...vendor, document: "other", sum: "0".repeat(64) };
+    await transactOrThrow(site.store, { type: "TrustVendor", trust, peer: PEER });
+    const otherAnswer = await signAnswer(site, REAL, { iss: vendor.vendor }, OTHER.issuing);
     await expectRefused(site, otherAnswer, "other_vendor");
   });
 
@@ -331,8 +318,9 @@ describe("a time document of the vendor", () => {
   test("is refused without a trusted signature, and the time code stays open", async () => {
     const site = await openWithExpiringSlot();
     setSystemClock(REAL);
-    const untrustedKey = await generateKey();
-    await expectRefused(site, await signAnswer(site, REAL, {}, untrustedKey), "signer");
+    await expectRefused(site, await signAnswer(site, REAL, {}, OTHER.issuing), "signer");
+    const forged = { key: OTHER.issuing.key, cert: (await certifyKey(ROOT, {}, ISSUING)).cert };
+    await expectRefused(site, await signAnswer(site, REAL, {}, forged), "certificate");
     const good = await signAnswer(site, REAL);
     await expectRefused(site, `${good}x`, "form");
     unwrap(await site.time.applyTimeDocument(good, PEER));

@@ -71,6 +71,7 @@ const HEALTHY: HealthFacts = {
   clock: { now: NOW, systemTime: NOW, state: "ok" },
   licenses: [license({})],
   statements: [],
+  trust: { changes: [], retiredLicenses: [] },
   hardware: { isWeak: false, components: ["mac", "disk"] },
   movedAwayAt: null,
   tokens: [],
@@ -274,6 +275,30 @@ const CASES: readonly Case[] = [
     "note",
     "CAD: 130 of 100 consumed, 30 more than included",
     { licenses: [license({ consumption: consumptionTerms({ max: 100 }) }, { total: 130 })] },
+  ],
+  [
+    "license_key_retired",
+    "warning",
+    "CAD: license 7 is signed with a key that Acme has retired",
+    { trust: { changes: [], retiredLicenses: [{ license: 7, product: "CAD", vendor: "Acme" }] } },
+  ],
+  [
+    "trust_changed",
+    "note",
+    "The newest trust document of Acme: it retired the key K1; it no longer licenses CAM",
+    {
+      trust: {
+        changes: [
+          {
+            vendor: "V",
+            name: "Acme",
+            at: inDays(-6),
+            texts: ["it retired the key K1", "it no longer licenses CAM"],
+          },
+        ],
+        retiredLicenses: [],
+      },
+    },
   ],
   [
     "statement_due",

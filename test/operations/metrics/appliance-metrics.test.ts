@@ -335,7 +335,7 @@ test("the peak of a feature is forgotten when its license is removed", () => {
   const feature = { feature: "mesh", timeoutAt: slot.end, peer: "10.0.0.1" };
   site.apply({ type: "FeatureTaken", ...slot, ...feature });
   expect(peakOfMesh()).toBe(1);
-  const origin = { license: 1, serial: 1, vendor: "acme", product: "cad" };
+  const origin = { license: 1, serial: 1, vendor: "acme", key: "K", product: "cad" };
   const tombstone = { ...origin, at: MONDAY, total: 0, borrows: [] };
   site.apply({ type: "LicenseRemoved", at: MONDAY, license: 1, tombstone, peer: "10.0.0.1" });
   expect(peakOfMesh()).toBeUndefined();

@@ -3,7 +3,6 @@ import type { Grant, License } from "../../../src/domain/model/state.ts";
 import { checkLicenseHost } from "../../../src/domain/licenses/license-host.ts";
 import { HOUR, later } from "../../../src/domain/time.ts";
 import { findProofFault } from "../../../src/license/documents/proof.ts";
-import type { Vendor } from "../../../src/license/documents/trust.ts";
 import { messageOf } from "../../../src/faults/catalog.ts";
 import type { AnyFault } from "../../../src/faults/fault-types.ts";
 import { METRICS } from "../../../src/operations/metrics/catalogue.ts";
@@ -116,8 +115,7 @@ describe("a license of two hosts", () => {
     const { vendors, licenses, appliance } = alpha.store.peek((state) => state);
     const [license] = licenses.values();
     if (license === undefined) throw new Error("no license is installed");
-    const check = (edited: License) =>
-      findProofFault(edited, appliance, [...vendors.values()] as Vendor[]);
+    const check = (edited: License) => findProofFault(edited, appliance, [...vendors.values()]);
     expect(await check(license)).toBeNull();
     const edited = { ...license, grant: edit(license.grant) };
     expect(await check(edited)).toEqual({ wrong: "fields", fields: ["hosts"] });

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { readUnverifiedPayload } from "../../../src/license/documents/document.ts";
-import { signTrustDocument } from "../../../src/license/documents/trust.ts";
+import { usualRootFolder } from "../../../src/desk/desk.ts";
+import { Root } from "../../../src/desk/root.ts";
 import { later, MINUTE } from "../../../src/domain/time.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
 import { openAppliance } from "../../support/appliance.ts";
 import { unwrap } from "../../support/licensed-store.ts";
 import {
@@ -237,11 +239,12 @@ describe("an acknowledgement", () => {
   });
 
   test("for another appliance is refused", async () => {
-    const { site, desk } = await openReportingSite();
+    const { site, desk, folder } = await openReportingSite();
     const other = await openReportingSite();
+    const root = await Root.open(realDisk, usualRootFolder(folder), null);
     unwrap(
       await other.site.vendorTrust.trustVendor(
-        await signTrustDocument({ ...desk.vendor, products: ["elsewhere"] }, desk.key),
+        (await root.signNext({ products: ["elsewhere"] })).trust.document,
         "test",
       ),
     );

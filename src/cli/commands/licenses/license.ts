@@ -1,7 +1,9 @@
 import { Misuse } from "../../frame/options.ts";
-import { unwrapReply, withAdminClient } from "../../client/admin-client.ts";
+import { findMismatchedKind } from "../../../license/documents/document.ts";
+import { unwrapReply, withAdminClient, type AdminClient } from "../../client/admin-client.ts";
 import { readDocument } from "../../files/input-document.ts";
 import { checkOutputPath, outputDocument } from "../../files/output-document.ts";
+import { Failure } from "../../frame/command.ts";
 import { confirm } from "../../frame/confirm.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option, siteOptions } from "../../frame/flags.ts";
@@ -26,13 +28,14 @@ interface LicenseReply {
 const add = defineCommand({
   name: "license add",
   isCommon: true,
-  summary: "install a license from the vendor",
+  summary: "install a license from the vendor, with the newer trust.jwt that came with it",
   options: { ...siteOptions, json: option.json },
-  arguments: ["FILE"],
-  examples: ["berth license add license.jwt"],
+  arguments: ["FILE…"],
+  examples: ["berth license add license.jwt", "berth license add license.jwt trust.jwt"],
   run(site, context) {
-    const license = readDocument(context.args[0], "license");
+    const { license, trust } = readAnswer(context.allArgs);
     return withAdminClient(site, context, async ({ admin, v4 }) => {
+      if (trust !== null) await updateTrust(admin, trust);
       const before = await unwrapReply(admin.licenses.get());
       const reply: AddReply = await unwrapReply(v4.license.upload.post({ license }));
       const isKnown = before.some(({ id }) => id === reply.id);
@@ -44,6 +47,37 @@ const add = defineCommand({
     });
   },
 });
+
+const isTrust = (text: string): boolean => findMismatchedKind(text, "license") === "trust";
+
+/** What came from the vendor: a license, and perhaps its newest trust document. */
+function readAnswer(files: readonly string[]) {
+  if (files.length < 2) return { license: readDocument(files[0], "license"), trust: null };
+  const documents = files.map((file) => readDocument(file, ["license", "trust"]));
+  const [license, ...licenses] = documents.filter((text) => !isTrust(text));
+  const [trust = null, ...trusts] = documents.filter(isTrust);
+  if (license !== undefined && licenses.length + trusts.length === 0) return { license, trust };
+  throw new Misuse(
+    "the files must be one license and one trust document",
+    "install one license after the other: berth license add FILE",
+  );
+}
+
+/** Only of a vendor that is trusted: nobody compares a fingerprint here. */
+async function updateTrust(admin: AdminClient["admin"], license: string): Promise<void> {
+  const [offered, vendors] = [
+    await unwrapReply(admin.trust.show.post({ license })),
+    await unwrapReply(admin.trust.get()),
+  ];
+  const current = vendors.find(({ vendor }) => vendor === offered.vendor);
+  if (current === undefined) {
+    throw new Failure(
+      `${escapeToOneLine(offered.name)} (${offered.vendor}) is not trusted yet`,
+      "compare the fingerprint and add it with berth trust add FILE",
+    );
+  }
+  if (current.version < offered.version) await unwrapReply(admin.trust.add.post({ license }));
+}
 
 function addedText({ id, product_details, changes }: AddReply, isKnown: boolean): string {
   const license = `license ${id} for ${product_details.short_code}`;

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { DAY } from "../../../domain/time.ts";
 import { err, ok, type Result } from "../../../domain/result.ts";
 import { verifyLicenseRequest } from "../../../license/requests/request.ts";
-import { signTrustDocument } from "../../../license/documents/trust.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { realDisk } from "../../../platform/files/disk.ts";
 import { replaceFile } from "../../../platform/files/files.ts";
 import { list, path, text, type InvalidValue } from "../../frame/options.ts";
 import { version } from "../../../platform/embedded/version.ts";
 import { confirmActivation, createPolicy } from "../../../desk/issuing/airgap.ts";
-import { Desk } from "../../../desk/desk.ts";
+import { Desk, usualRootFolder } from "../../../desk/desk.ts";
+import { Root } from "../../../desk/root.ts";
 import { loadDeskRecords } from "../../../desk/desk-records.ts";
 import { issueLicense } from "../../../desk/issuing/issue.ts";
 import { EXAMPLE_CONTACT } from "../../../http/routes/slots/slot-reply.ts";
@@ -99,9 +99,7 @@ async function installLicenses(
 ): Promise<void> {
   const { licensing, vendorTrust } = appliance;
   const desk = await openDemoDesk(deskFolder(folder), products);
-  unwrapResult(
-    await vendorTrust.trustVendor(await signTrustDocument(desk.vendor, desk.key), "demo"),
-  );
+  unwrapResult(await vendorTrust.trustVendor(desk.trust.document, "demo"));
   const installed = unwrapResult(await licensing.listLicenses());
   const licensed = new Set(installed.map(({ terms }) => terms.product));
   for (const product of products) {
@@ -141,11 +139,18 @@ async function writeAirgapBody(appliance: Services, desk: Desk, path: string): P
 
 /** The demo's desk can license any product; a new product needs a new trust document. */
 async function openDemoDesk(folder: string, products: string[]): Promise<Desk> {
-  const exists = realDisk.list(folder).length > 0;
-  const desk = exists
-    ? await Desk.open(realDisk, folder, null)
-    : await Desk.create(realDisk, folder, { name: "Berth demo", products, passphrase: null });
-  return desk.addProducts(realDisk, folder, products);
+  const exists = realDisk.stat(folder) !== null && realDisk.list(folder).length > 0;
+  if (!exists) {
+    return Desk.create(realDisk, folder, { name: "Berth demo", products, passphrase: null });
+  }
+  const { vendor } = await loadDeskRecords(realDisk, folder);
+  const all = [...new Set([...vendor.products, ...products])];
+  if (all.length > vendor.products.length) {
+    const root = await Root.open(realDisk, usualRootFolder(folder), null);
+    const changed = await root.signNext({ products: all });
+    await Desk.acceptTrust(realDisk, folder, changed.trust);
+  }
+  return Desk.open(realDisk, folder, null);
 }
 
 function unwrapResult<T>(result: Result<T, unknown>): T {
@@ -162,7 +167,7 @@ async function banner({ url, folder }: ServerContext, isKept: boolean): Promise<
     formatTable([
       ["  address", `${url}, page at ${url}/`],
       ["  data", `${folder}${isKept ? "" : " (deleted when the demo stops)"}`],
-      ["  vendor key", `${vendor.keys[0]?.x ?? ""} (public; checks leases)`],
+      ["  vendor key", `${vendor.jwk.x} (public; checks leases)`],
     ]),
   );
   print("\nRun these in another terminal, one line for each operation:\n");

@@ -11,7 +11,7 @@ import { escapeToOneLine, formatList, formatTable } from "../../frame/terminal.t
 const add = defineCommand({
   name: "trust add",
   isCommon: true,
-  summary: "trust a vendor: accept its licenses",
+  summary: "trust a vendor and accept its licenses, or install its newer trust document",
   options: { ...siteOptions, yes: option.yes, json: option.json },
   arguments: ["FILE"],
   examples: ["berth trust add trust.jwt"],
@@ -25,8 +25,11 @@ const add = defineCommand({
       return { offered, current: trusted };
     });
     context.show(formatTable(trustFacts(offered, current)));
-    const question = "compare the fingerprint with the vendor by telephone; accept it?";
-    await confirm(options, question, "accept it only if the fingerprints are the same");
+    // The root that is trusted signed a newer document: there is nothing new to compare.
+    if (current === null) {
+      const question = "compare the fingerprint with the vendor by telephone; accept it?";
+      await confirm(options, question, "accept it only if the fingerprints are the same");
+    }
     const reply = await withAdminClient(options, context, ({ admin }) =>
       unwrapReply(admin.trust.add.post({ license })),
     );

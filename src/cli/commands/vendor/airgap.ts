@@ -1,4 +1,8 @@
+import { DAY, instant, later, type Instant } from "../../../domain/time.ts";
 import { wallClock } from "../../../platform/clock.ts";
+import { rfc3339 } from "../../../platform/rfc3339.ts";
+import type { Desk } from "../../../desk/desk.ts";
+import { endOfKey } from "../../../desk/desk-records.ts";
 import { Misuse, text } from "../../frame/options.ts";
 import {
   confirmActivation,
@@ -50,9 +54,11 @@ export const policyCommand = defineCommand({
     }
     const document = await createPolicy(desk, policyId, changes, wallClock(), { isReplacing });
     const { valid_until } = terms;
+    const codes = describeCodesEnd(desk, wallClock());
     return {
-      notes,
-      json: { policy_id: policyId, policy: document, valid_until },
+      notes: [...notes, ...codes.notes],
+      warnings: codes.warnings,
+      json: { policy_id: policyId, policy: document, valid_until, codes_until: codes.until },
       text: () =>
         outputLedgerDocument({ out, qr: false }, document, {
           description: "the policy",
@@ -62,6 +68,23 @@ export const policyCommand = defineCommand({
     };
   },
 });
+
+/** So long codes of a policy should be possible at least: for a license of a year. */
+const MIN_CODE_DAYS = 400;
+
+/** Sites accept codes of a policy until the key that signed it ends. */
+function describeCodesEnd({ keys }: Desk, now: Instant) {
+  const [current] = keys;
+  if (current === undefined) return { until: null, notes: [], warnings: [] };
+  const end = endOfKey(current);
+  const lastDay = rfc3339(instant(end - 1)).slice(0, 10);
+  const text = `sites accept confirmation codes of this policy until ${lastDay}, when its key ends`;
+  const isSoon = end < later(now, MIN_CODE_DAYS * DAY);
+  const until = rfc3339(end);
+  if (!isSoon) return { until, notes: [text], warnings: [] };
+  const warning = `${text}; for longer, make a new key first: berth vendor key new`;
+  return { until, notes: [], warnings: [warning] };
+}
 
 export const initCodeCommand = defineCommand({
   name: "vendor init-code",

@@ -5,10 +5,10 @@ import { realDisk, type OpenFile } from "../../../platform/files/disk.ts";
 import { writeAll } from "../../../platform/files/files.ts";
 import { Misuse } from "../../frame/options.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";
-import { Desk } from "../../../desk/desk.ts";
+import { readDeskTrust } from "../../../desk/desk-records.ts";
 import { backUpDesk, hasUnencryptedKey } from "../../../desk/desk-backup.ts";
 import { openDeskBackup, restoreDesk } from "../../../desk/desk-backup.ts";
-import { TRUST_FILE } from "../../../desk/desk-records.ts";
+import { TRUST_FILE } from "../../../desk/trust-document.ts";
 import { verifyDesk, type DeskVerification } from "../../../desk/verify-desk.ts";
 import { EXIT_OK, EXIT_FAILURE, type Command } from "../../frame/command.ts";
 import { confirm } from "../../frame/confirm.ts";
@@ -34,7 +34,7 @@ const verify = defineCommand({
   async run({ dir, passphraseFile }) {
     // A folder that is not a desk is refused, not reported as damaged.
     if (realDisk.stat(join(dir, TRUST_FILE)) === null) {
-      await Desk.needsPassphrase(realDisk, dir);
+      await readDeskTrust(realDisk, dir);
     }
     const report = await verifyDesk(realDisk, dir, readPassphraseFile(passphraseFile));
     const faults = report.faults.map(({ location, problem }) => `${location}: ${problem}`);
@@ -60,7 +60,7 @@ const KEY_TEXTS = {
 const formatReport = (report: DeskVerification): string =>
   formatTable([
     ["key", KEY_TEXTS[report.key]],
-    ["trust", report.documents.join(", ")],
+    ["trust", report.trust_version === null ? "fault" : `version ${report.trust_version}`],
     ["ledger", formatCount(report.ledger_lines, "line")],
     ["licenses", `${formatCount(report.checked_licenses, "signature")} checked`],
   ]);
@@ -78,7 +78,7 @@ const backup = defineCommand({
       throw new Misuse("a backup must not be inside the desk's folder", "choose another folder");
     }
     refuseToReplace(out);
-    await Desk.needsPassphrase(realDisk, folder);
+    await readDeskTrust(realDisk, folder);
     if (hasUnencryptedKey(realDisk, folder)) {
       const question =
         "the key is stored without a passphrase: anyone who can read the backup can sign licenses; continue?";
@@ -123,6 +123,7 @@ const restore = defineCommand({
       text: [
         `the desk as of ${created_at} is restored in ${folder}`,
         "licenses issued after that time are not in its ledger: do not use both desks",
+        "the root's folder has the newest trust.jwt and the certificates: berth vendor accept FILE…",
       ],
     };
   },

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { fingerprintOf } from "../../../license/documents/keys.ts";
 import { realDisk } from "../../../platform/files/disk.ts";
 import { Misuse } from "../../frame/options.ts";
-import { Desk } from "../../../desk/desk.ts";
+import { Desk, usualRootFolder } from "../../../desk/desk.ts";
+import { Root } from "../../../desk/root.ts";
 import { Failure, type Command } from "../../frame/command.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
@@ -14,49 +15,89 @@ import {
   readNewPassphrase,
   refuseBothPassphrases,
 } from "../../vendor/open-desk.ts";
-import { formatCount } from "../../frame/terminal.ts";
-import { successorCommand } from "./successor.ts";
+import { openRoot, refuseRootInside } from "../../vendor/open-root.ts";
 
 const init = defineCommand({
   name: "vendor init",
   isCommon: true,
-  summary: "create a licensing desk: a key and the trust document to distribute",
+  summary: "create a vendor: a root in a folder of its own, and a desk with an issuing key",
   options: {
     ...deskOptions,
+    root: { ...option.anyRootFolder, help: "the root's folder; default: DIR-root beside the desk" },
+    rootPassphraseFile: option.rootPassphraseFile,
     noPassphrase: option.noPassphrase,
-    name: option.name,
-    products: option.vendorProducts,
+    name: {
+      ...option.name,
+      isRequired: false,
+      help: `${option.name.help}; required for a new vendor`,
+    },
+    products: {
+      ...option.vendorProducts,
+      isRequired: false,
+      help: `${option.vendorProducts.help}; required for a new vendor`,
+    },
     json: option.json,
   },
   examples: [
-    "berth vendor init --name Acme --dir desk --product CAD",
-    "berth vendor init --name Acme --dir desk --product CAD --passphrase-file /media/safe/phrase",
+    "berth vendor init --name Acme --dir desk --product CAD --root /media/root",
+    "berth vendor init --dir desk2 --root /media/root",
   ],
-  async run({ dir, name, products, noPassphrase, passphraseFile }) {
-    if (name === null || name === "" || products.length === 0 || products.includes("")) {
+  async run(options) {
+    const { dir, name, products, noPassphrase, passphraseFile, rootPassphraseFile } = options;
+    const rootFolder = options.root ?? usualRootFolder(dir);
+    const hasRoot = Root.exists(realDisk, rootFolder);
+    const isNamed = name !== null && name !== "" && products.length > 0 && !products.includes("");
+    if (!hasRoot && !isNamed)
       throw new Misuse("--name and --product are required", "berth vendor init --help");
+    if (hasRoot && (name !== null || products.length > 0)) {
+      throw new Misuse(
+        `${rootFolder} has a root already: omit --name and --product to make another desk for it`,
+        "for a new vendor, specify another folder with --root DIR",
+      );
     }
-    const source = { noPassphrase, file: passphraseFile, flag: "--passphrase-file" } as const;
-    refuseBothPassphrases(source);
-    Desk.refuseExistingDesk(realDisk, dir);
-    const passphrase = await readNewPassphrase(source);
-    const created = await Desk.create(realDisk, dir, {
-      name,
-      products: [...products],
-      passphrase,
+    const key = { noPassphrase, file: passphraseFile, flag: "--passphrase-file" } as const;
+    const [flag, what] = ["--root-passphrase-file", "new passphrase of the root"] as const;
+    // A desk that starts unattended has a key without a passphrase, but a root with one.
+    const isPlain = noPassphrase && rootPassphraseFile === null;
+    const rootSource = { noPassphrase: isPlain, file: rootPassphraseFile, flag, what };
+    refuseBothPassphrases(key);
+    refuseRootInside(dir, rootFolder);
+    Desk.refuseExisting(realDisk, dir);
+    checkNewPassphrase(key);
+    if (!hasRoot) checkNewPassphrase(rootSource);
+    const opened = hasRoot
+      ? await openRoot({ root: rootFolder, dir: null, rootPassphraseFile })
+      : null;
+    const ofRoot = hasRoot ? null : await readNewPassphrase(rootSource);
+    const passphrase = await readNewPassphrase({
+      ...key,
+      what: "new passphrase of the desk's key",
     });
-    const { vendor } = created.vendor;
-    const fingerprint = fingerprintOf(created.key);
+    if (ofRoot !== null && ofRoot === passphrase) {
+      throw new Misuse(
+        "the root and the desk's key must have different passphrases",
+        "that of the desk's key is typed often, that of the root seldom, and never into a server",
+      );
+    }
+    const newVendor = { name: name ?? "", products, passphrase: ofRoot };
+    const root = opened ?? (await Root.create(realDisk, rootFolder, newVendor));
+    const { vendor, keys } = await Desk.createFor(realDisk, dir, root, passphrase);
+    const fingerprint = fingerprintOf(vendor.jwk);
     return {
-      json: { vendor, fingerprint },
-      text: `vendor ${vendor}\nfingerprint ${fingerprint}\ndistribute trust.jwt; keep the key safe`,
+      json: { vendor: vendor.vendor, fingerprint, key: keys[0]?.id ?? null, root: rootFolder },
+      text: [
+        `vendor ${vendor.vendor}`,
+        `fingerprint ${fingerprint}`,
+        `root ${rootFolder}: take it away from this machine, and print it: berth vendor root print`,
+        "distribute trust.jwt",
+      ],
     };
   },
 });
 
 const passphrase = defineCommand({
   name: "vendor passphrase",
-  summary: "set, change or remove the passphrase of the vendor's key",
+  summary: "set, change or remove the passphrase of the desk's keys",
   options: {
     ...deskOptions,
     newPassphraseFile: option.newPassphraseFile,
@@ -77,19 +118,12 @@ const passphrase = defineCommand({
     // Checked before the new one is typed twice: the old one must open the key.
     await Desk.open(realDisk, dir, old);
     const next = await readNewPassphrase(source);
-    const { earlier, unchanged } = await Desk.changePassphrase(realDisk, dir, old, next);
-    const earlierText =
-      earlier.length === 0 ? "" : ` (also ${formatCount(earlier.length, "earlier key")})`;
+    const { changed, unchanged } = await Desk.changePassphrase(realDisk, dir, old, next);
+    const keys = changed.length === 1 ? "key is" : `${changed.length} keys are`;
     return {
-      warnings: unchanged.map(
-        (key) => `the earlier key ${key} has another passphrase and was not changed`,
-      ),
-      json: {
-        encrypted: next !== null,
-        changed_earlier_keys: earlier,
-        unchanged_earlier_keys: unchanged,
-      },
-      text: `the vendor's key is now stored ${next === null ? "without a" : "with the new"} passphrase${earlierText}`,
+      warnings: unchanged.map((key) => `the key ${key} has another passphrase and was not changed`),
+      json: { encrypted: next !== null, changed_keys: changed, unchanged_keys: unchanged },
+      text: `the desk's ${keys} now stored ${next === null ? "without a" : "with the new"} passphrase`,
     };
   },
 });
@@ -97,7 +131,7 @@ const passphrase = defineCommand({
 /** If a link were replaced, its target would still be encrypted with the old passphrase. */
 function refuseLinkedKeys(folder: string): void {
   if (realDisk.stat(folder) === null) return;
-  for (const name of realDisk.list(folder).filter((file) => /vendor\.jw[ek]$/.test(file))) {
+  for (const name of realDisk.list(folder).filter((file) => /\.key\.jw[ek]$/.test(file))) {
     const path = join(folder, name);
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) continue;
     throw new Failure(
@@ -107,5 +141,5 @@ function refuseLinkedKeys(folder: string): void {
   }
 }
 
-/** The desk itself: its key and its trust documents. */
-export const deskCommands: readonly Command[] = [init, passphrase, successorCommand];
+/** The desk itself. */
+export const deskCommands: readonly Command[] = [init, passphrase];

@@ -26,9 +26,9 @@ const time = defineCommand({
       throw new Failure(`CODE is not a clock code${problem}`, "berth clock prints one at the site");
     }
     checkOutputPath({ out, json }, "time");
-    const { vendor, key } = await openDesk(options);
+    const { vendor, issuing } = await openDesk(options);
     const iat = Math.floor(wallClock() / 1_000);
-    const document = await signTimeDocument({ iss: vendor.vendor, iat, ...timeCode }, key);
+    const document = await signTimeDocument({ iss: vendor.vendor, iat, ...timeCode }, issuing);
     return {
       json: { time: document },
       text: () => outputDocument({ out, qr: false }, document, "the time"),
@@ -45,7 +45,7 @@ const inspectCommand = defineCommand({
     const document = readDocument(file, null);
     const records = dir === null ? null : await openDeskRecords(dir);
     const inspection = await inspectDocument(document, records);
-    const { kind, verdict, fingerprint, payload, verified } = inspection;
+    const { kind, verdict, fingerprint, payload, certificate, verified } = inspection;
     const isRequest = kind === "request";
     const wants = isRequest ? describeUncheckedWants(payload) : null;
     const pair = isRequest ? describeUncheckedPair(payload) : null;
@@ -59,6 +59,9 @@ const inspectCommand = defineCommand({
         ...(wants === null ? [] : [escapeToOneLine(wants)]),
         ...(pair === null ? [] : [escapeToOneLine(pair)]),
         JSON.stringify(payload, null, 2),
+        ...(certificate === null
+          ? []
+          : [`\ncertificate of the key\n${JSON.stringify(certificate, null, 2)}`]),
       ],
       exitCode: verified ? EXIT_OK : EXIT_FAILURE,
     };

@@ -14,6 +14,7 @@ import {
   signPreparedLicense,
   type PreparedLicense,
 } from "../../../desk/issuing/issue.ts";
+import { compareSiteTrust } from "../../../desk/issuing/site-trust.ts";
 import { Failure } from "../../frame/command.ts";
 import { confirm } from "../../frame/confirm.ts";
 import { defineCommand } from "../../frame/define-command.ts";
@@ -25,6 +26,7 @@ import { deskOptions, formatDirFlag, openDesk } from "../../vendor/open-desk.ts"
 import { checkOutputPath } from "../../files/output-document.ts";
 import { outputLedgerDocument } from "../../vendor/ledger-document.ts";
 import { readTermsChanges } from "../../vendor/read-terms-flags.ts";
+import { writeTrustBeside } from "../../vendor/trust-beside.ts";
 import { termsOptions } from "../../vendor/terms-flags.ts";
 import { printNote, printWarning } from "../../frame/terminal.ts";
 
@@ -83,11 +85,16 @@ export const issueCommand = defineCommand({
     const request = path === null ? null : await readRequest(path);
     const desk = await openDesk(options);
     const now = wallClock();
+    const siteTrust = request === null ? null : compareSiteTrust(desk, request);
     const restored = request === null ? [] : describeNewRestores(desk, request);
     const warnings =
       request === null
         ? []
-        : [...findRequestWarnings(desk, request, now), ...findPairWarnings(desk, request)];
+        : [
+            ...findRequestWarnings(desk, request, now),
+            ...findPairWarnings(desk, request),
+            ...(siteTrust?.warnings ?? []),
+          ];
     // Before a refusal and before a question: they may explain it.
     for (const note of [...restored, ...warnings]) printWarning(note);
     const { licenseId, isNew, licenseKey, hosts, allowWeakBinding, acceptFork } = options;
@@ -108,9 +115,10 @@ export const issueCommand = defineCommand({
     for (const note of [wants, pair, ...describeChanges(prepared)])
       if (note !== null) printNote(note);
     const pastEnd = findPastEnd(prepared);
-    if (pastEnd !== null) {
-      warnings.push(pastEnd.warning);
-      printWarning(pastEnd.warning);
+    for (const warning of [describeUnknownSerial(prepared), pastEnd?.warning ?? null]) {
+      if (warning === null) continue;
+      warnings.push(warning);
+      printWarning(warning);
     }
     const { license_id, serial, changes } = prepared;
     const { license_key, valid_until } = prepared.terms;
@@ -130,17 +138,34 @@ export const issueCommand = defineCommand({
     const name = `license ${license_id}, serial ${serial},`;
     const command = `berth vendor issue --reprint ${license_id} --serial ${serial}`;
     const retryHint = `${command} ${formatDirFlag(options.dir)} --out FILE writes the license again`;
+    const { out } = options;
+    const trust = siteTrust?.needsDocument === true ? desk.trust : null;
     return {
-      json: { ...json, document },
-      text: () =>
-        outputLedgerDocument(options, document, {
+      notes: trust === null || out !== null ? [] : [SEND_TRUST],
+      json: { ...json, document, trust: trust?.document ?? null },
+      text: async () => [
+        ...(await outputLedgerDocument(options, document, {
           description: `${name}${key}`,
           entryName: name,
           retryHint,
-        }),
+        })),
+        ...(trust === null || out === null ? [] : [await writeTrustBeside(out, trust)]),
+      ],
     };
   },
 });
+
+const SEND_TRUST = "the site needs the newest trust document: send it trust.jwt of the desk, too";
+
+/** A serial that is not on the ledger is not continued: a thief of a key could use them all up. */
+function describeUnknownSerial({ unknownSerial, serial, license_id }: PreparedLicense) {
+  if (unknownSerial === null) return null;
+  return (
+    `license ${license_id}: the site has serial ${unknownSerial}, which this desk did not issue, ` +
+    `and installs serial ${serial} only if the key of that license is retired. ` +
+    "Either this desk is a restored copy, or a key of it was stolen"
+  );
+}
 
 /** What the vendor should see before the license leaves: what it changes, and when it ends. */
 function describeChanges({

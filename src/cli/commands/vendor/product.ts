@@ -1,20 +1,17 @@
-import { MAX_NAME_LENGTH, MAX_PRODUCTS } from "../../../license/documents/trust.ts";
+import { MAX_NAME_LENGTH } from "../../../license/documents/trust.ts";
 import { wallClock } from "../../../platform/clock.ts";
-import { realDisk } from "../../../platform/files/disk.ts";
 import { Misuse } from "../../frame/options.ts";
-import type { Desk } from "../../../desk/desk.ts";
 import {
   isOutstanding,
   listLicenses,
   filterNewestSerials,
 } from "../../../desk/ledger/license-list.ts";
-import { readTrustChain } from "../../../desk/desk-records.ts";
 import { Failure, type Command } from "../../frame/command.ts";
 import { confirm } from "../../frame/confirm.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
-import type { JsonOutcome } from "../../frame/outcome.ts";
-import { deskOptions, openDesk } from "../../vendor/open-desk.ts";
+import { openDeskRecords } from "../../vendor/open-desk.ts";
+import { checkTrustOutput, openRoot, outputTrust, rootOptions } from "../../vendor/open-root.ts";
 import { formatCount, escapeToOneLine } from "../../frame/terminal.ts";
 
 function checkProductCode(code: string | undefined): string {
@@ -24,74 +21,84 @@ function checkProductCode(code: string | undefined): string {
   return code;
 }
 
-/** Says which document to distribute: sites know a product only from the trust document. */
-async function describeChange(dir: string, changed: Desk, what: string): Promise<JsonOutcome> {
-  const { files } = await readTrustChain(realDisk, dir);
-  const document = files.at(-1) ?? "";
-  const { vendor, version, products } = changed.vendor;
-  return {
-    json: { vendor, version, products, document },
-    text: [
-      what,
-      `distribute ${document}; run on each site once: berth trust add ${document}`,
-      ...(files.length > 1 ? [`new sites need, in this order: ${files.join(", ")}`] : []),
-    ],
-  };
-}
+const changeOptions = { ...rootOptions, out: option.out, json: option.json };
 
 const add = defineCommand({
   name: "vendor product add",
-  summary: "add a product; creates a new trust document for every site",
-  options: { ...deskOptions, json: option.json },
+  summary: "add a product; the root signs a new trust document for every site",
+  options: changeOptions,
   arguments: ["CODE"],
-  examples: ["berth vendor product add CAM --dir desk"],
+  examples: ["berth vendor product add CAM --root /media/root --dir desk"],
   async run(options, { args: [argument] }) {
     const code = checkProductCode(argument);
-    const desk = await openDesk(options);
-    const { products } = desk.vendor;
+    checkTrustOutput(options);
+    const root = await openRoot(options);
+    const { products } = root.trust.vendor;
     const name = escapeToOneLine(code);
     if (products.includes(code)) {
-      throw new Failure(`${name} is already a product of this desk`, "berth vendor show");
+      throw new Failure(`${name} is already a product of this vendor`, "berth vendor show");
     }
-    if (products.length >= MAX_PRODUCTS) {
-      throw new Failure(`a desk can have at most ${MAX_PRODUCTS} products`, "create another desk");
-    }
-    const changed = await desk.addProducts(realDisk, options.dir, [code]);
-    return describeChange(options.dir, changed, `${name} is now a product of this desk`);
+    const changed = await root.signNext({ products: [...products, code] });
+    return outputTrust(changed, options, `${name} is now a product of this vendor`);
   },
 });
 
 const remove = defineCommand({
   name: "vendor product remove",
-  summary: "remove a product; creates a new trust document for every site",
-  options: { ...deskOptions, yes: option.yes, json: option.json },
+  summary: "remove a product; the root signs a new trust document for every site",
+  options: { ...changeOptions, yes: option.yes },
   arguments: ["CODE"],
-  examples: ["berth vendor product remove CAM --dir desk"],
+  examples: ["berth vendor product remove CAM --root /media/root --dir desk"],
   async run(options, { args: [argument] }) {
     const code = checkProductCode(argument);
-    const desk = await openDesk(options);
-    const { products } = desk.vendor;
+    checkTrustOutput(options);
+    const root = await openRoot(options);
+    const { products } = root.trust.vendor;
     const name = escapeToOneLine(code);
     if (!products.includes(code)) {
       throw new Failure(
-        `${name} is not a product of this desk`,
+        `${name} is not a product of this vendor`,
         `its products: ${products.join(", ")}`,
       );
     }
     if (products.length === 1) {
-      throw new Failure(`${name} is the only product of this desk`, "add another product first");
+      throw new Failure(`${name} is the only product of this vendor`, "add another product first");
     }
-    const outstanding = filterNewestSerials(listLicenses(desk.ledger, wallClock())).filter(
-      (license) => license.product === code && isOutstanding(license),
-    );
+    const outstanding = options.dir === null ? [] : await listOutstanding(options.dir, code);
     if (outstanding.length > 0) {
       const licenses = `${formatCount(outstanding.length, "license")} of ${name}`;
       const question = `${licenses} will stay installed but cannot be renewed; continue?`;
       await confirm(options, question, "berth vendor list --product CODE shows them");
     }
-    const changed = await desk.removeProduct(realDisk, options.dir, code);
-    return describeChange(options.dir, changed, `${name} is no longer a product of this desk`);
+    const changed = await root.signNext({ products: products.filter((other) => other !== code) });
+    return outputTrust(changed, options, `${name} is no longer a product of this vendor`);
   },
 });
 
-export const productCommands: readonly Command[] = [add, remove];
+async function listOutstanding(dir: string, code: string) {
+  const { ledger } = await openDeskRecords(dir);
+  return filterNewestSerials(listLicenses(ledger, wallClock())).filter(
+    (license) => license.product === code && isOutstanding(license),
+  );
+}
+
+const rename = defineCommand({
+  name: "vendor name",
+  summary: "change the vendor's name; the root signs a new trust document for every site",
+  options: changeOptions,
+  arguments: ["NAME"],
+  examples: ['berth vendor name "Acme Ltd" --root /media/root --dir desk'],
+  async run(options, { args: [name] }) {
+    if (name === undefined || name === "" || name.length > MAX_NAME_LENGTH)
+      throw new Misuse("NAME is required", 'berth vendor name "Acme Ltd" --root DIR');
+    checkTrustOutput(options);
+    const root = await openRoot(options);
+    if (root.trust.vendor.name === name)
+      throw new Failure("the vendor has this name already", "berth vendor show");
+    const changed = await root.signNext({ name });
+    return outputTrust(changed, options, `the vendor's name is ${escapeToOneLine(name)}`);
+  },
+});
+
+/** What the root says of the vendor. */
+export const productCommands: readonly Command[] = [add, remove, rename];

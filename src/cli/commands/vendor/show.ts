@@ -24,30 +24,31 @@ type DeskOverview = Omit<Awaited<ReturnType<typeof describeDesk>>, "notes">;
 
 function formatDesk(desk: DeskOverview, dir: string): string[] {
   const states = Object.entries(desk.licenses).map(([state, number]) => `${number} ${state}`);
-  // An application must not accept a key that was retired: it may be stolen.
-  const usable = desk.keys.filter(({ state }) => state !== "retired");
   const facts = formatTable([
     ["name", desk.name],
     ["vendor", desk.vendor],
     ["fingerprint", desk.fingerprint],
-    ["public key", usable.map(({ public_key }) => public_key).join(", ")],
+    ["public key", desk.public_key],
     ["products", desk.products.join(", ")],
-    ["distribute", desk.documents.join(", then ")],
+    ["trust.jwt", `version ${desk.version}`],
     [
       "passphrase",
       desk.encrypted ? "set" : "none: anyone who can read the key file can sign licenses",
     ],
     ["licenses", states.length === 0 ? "none" : states.join(", ")],
   ]);
-  const rows = desk.keys.map(({ key, fingerprint, current_since, state, retired_from }) => ({
-    key,
-    fingerprint,
-    since: key === desk.vendor ? "the desk was created" : (current_since ?? "unknown"),
-    state: retired_from == null ? state : `${state} from ${retired_from}`,
-  }));
-  const keys = `\n${formatList(rows)}`;
+  const rows = [
+    ...desk.keys.map(({ key, state, since, until }) => ({
+      key,
+      state,
+      since: since.slice(0, 10),
+      until: until.slice(0, 10),
+    })),
+    ...desk.uncertified.map((key) => ({ key, state: "not certified", since: "-", until: "-" })),
+  ];
+  const keys = `\n${formatList(rows, "no key")}`;
   const reissue = desk.to_reissue.length;
   if (reissue === 0) return [facts, keys];
   const list = `berth vendor list ${formatDirFlag(dir)} --to-reissue`;
-  return [facts, keys, `\n${formatCount(reissue, "license")} to be re-issued: ${list}`];
+  return [facts, keys, `\n${formatCount(reissue, "license")} to be issued again: ${list}`];
 }

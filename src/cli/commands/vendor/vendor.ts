@@ -1,4 +1,7 @@
 import type { Command } from "../../frame/command.ts";
+import { acceptCommand } from "./accept.ts";
+import { keyCommands } from "./key.ts";
+import { rootCommands } from "./root.ts";
 import { confirmCommand, initCodeCommand, policyCommand } from "./airgap.ts";
 import { deskBackupCommands } from "./backup.ts";
 import { deskCommands } from "./desk.ts";
@@ -15,6 +18,9 @@ import { termsCommand } from "./terms.ts";
 export const vendorCommands: readonly Command[] = [
   ...deskCommands,
   showCommand,
+  ...keyCommands,
+  acceptCommand,
+  ...rootCommands,
   ...productCommands,
   issueCommand,
   policyCommand,

@@ -85,7 +85,13 @@ export const clock = ({ timekeeping, access, peerOf }: RouteDeps) =>
           summary: "Set appliance time back with a vendor's time document",
           requiredFields: ["license"],
           reply: ClockReply,
-          refusals: ["invalid_license_file", "untrusted_vendor"],
+          refusals: [
+            "invalid_license_file",
+            "untrusted_vendor",
+            "trust_outdated",
+            "retired_key",
+            "key_ended",
+          ],
         }),
       },
     );

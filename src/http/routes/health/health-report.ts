@@ -35,7 +35,7 @@ export type HealthSources = Pick<
 /** What an operator should know now, from all that the server knows. */
 export function createHealthReport(
   sources: HealthSources,
-  { kind, now, licenses, statements, sharing, storeStatus }: ApplianceOverview,
+  { kind, now, licenses, statements, trust, sharing, storeStatus }: ApplianceOverview,
   storageHealth: StorageHealth,
 ): HealthReport {
   const { identity } = sources;
@@ -50,6 +50,7 @@ export function createHealthReport(
       pairHosts: findPairHosts(license, pair),
     })),
     statements,
+    trust,
     sharing,
     movedAwayAt: sources.hostMove.findRetirement()?.at ?? null,
     tokens: sources.access.list().tokens,

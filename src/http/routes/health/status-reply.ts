@@ -1,3 +1,4 @@
+import { instant, SECOND } from "../../../domain/time.ts";
 import type { Instant } from "../../../domain/time.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";
 import { version } from "../../../platform/embedded/version.ts";
@@ -65,6 +66,8 @@ export async function statusReply(
         restored_until: rfc3339OrNull(restoredUntil),
         vendor: grant.vendor,
         serial: grant.serial,
+        key: grant.key,
+        key_until: rfc3339(instant(grant.keyUntil * SECOND)),
         hardware_drift: [...identity.matchHardware({ grant }).missingKinds],
         floating_users: terms.slots,
         floating_slots_in_use: slotsInUse,

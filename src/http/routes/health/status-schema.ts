@@ -61,6 +61,11 @@ export const StatusReply = Type.Object(
         }),
         vendor: Type.String(),
         serial: Type.Integer(),
+        key: Type.String({ description: "Id of the vendor's key that signed it." }),
+        key_until: Type.String({
+          format: "date-time",
+          description: "When that key ends. The license goes on.",
+        }),
         hardware_drift: Type.Array(Type.String(), {
           description: "Hardware components in the license that this machine no longer has.",
         }),

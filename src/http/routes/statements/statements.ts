@@ -189,7 +189,14 @@ export const statements = ({ usageStatements, peerOf, keepOpen }: RouteDeps) =>
           summary: "Install a vendor's acknowledgement of a usage statement",
           requiredFields: ["license"],
           reply: AcknowledgedReply,
-          refusals: ["invalid_license_file", "acknowledgement_foreign", "statement_unknown"],
+          refusals: [
+            "invalid_license_file",
+            "trust_outdated",
+            "retired_key",
+            "key_ended",
+            "acknowledgement_foreign",
+            "statement_unknown",
+          ],
         }),
       },
     );

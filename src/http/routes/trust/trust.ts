@@ -1,23 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { instant, SECOND } from "../../../domain/time.ts";
 import type { VendorView } from "../../../operations/trust/vendor-trust.ts";
-import { rfc3339 } from "../../../platform/rfc3339.ts";
 import { jsonBody, uploadBody } from "../../request/body.ts";
 import { describeRoute } from "../../openapi/describe-route.ts";
 import { refuse, unwrap } from "../../faults.ts";
 import { fields, readIdentifier } from "../../request/fields.ts";
 import type { RouteDeps } from "../deps.ts";
-
-const RetiredKey = Type.Object(
-  {
-    key: Type.String({ description: "Key id." }),
-    from: Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
-      description: "Time from which documents signed with this key are refused; null: immediately.",
-    }),
-  },
-  { title: "RetiredKey" },
-);
 
 const VendorReply = Type.Object(
   {
@@ -25,10 +13,12 @@ const VendorReply = Type.Object(
     name: Type.String(),
     version: Type.Integer(),
     products: Type.Array(Type.String()),
-    fingerprint: Type.String({ description: "Fingerprint to compare with the vendor by phone." }),
-    retired: Type.Optional(
-      Type.Array(RetiredKey, { description: "Keys retired by the vendor; absent: none." }),
-    ),
+    fingerprint: Type.String({
+      description: "Fingerprint of the vendor's root key, to compare by phone. It never changes.",
+    }),
+    retired: Type.Array(Type.String(), {
+      description: "Ids of keys from which nothing is accepted any more.",
+    }),
   },
   { title: "Vendor" },
 );
@@ -86,6 +76,8 @@ export const trust = ({ vendorTrust, peerOf }: RouteDeps) =>
             "missing_parameters",
             "invalid_license_file",
             "untrusted_vendor",
+            "root_changed",
+            "trust_older",
             "trust_locked",
           ],
         }),
@@ -118,23 +110,11 @@ function readDocument({ license }: { readonly license?: string }): string {
     : license;
 }
 
-const vendorReply = ({
-  vendor,
-  name,
-  version,
-  products,
-  fingerprint,
-  retired,
-}: VendorView): VendorReply => ({
-  vendor,
-  name,
-  version,
-  products: [...products],
-  fingerprint,
-  ...(retired !== undefined && {
-    retired: retired.map(({ key, from }) => ({
-      key,
-      from: from === undefined ? null : rfc3339(instant(from * SECOND)),
-    })),
-  }),
+const vendorReply = (vendor: VendorView): VendorReply => ({
+  vendor: vendor.vendor,
+  name: vendor.name,
+  version: vendor.version,
+  products: [...vendor.products],
+  fingerprint: vendor.fingerprint,
+  retired: [...vendor.retiredKeys],
 });

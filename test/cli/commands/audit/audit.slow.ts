@@ -292,8 +292,8 @@ test("berth audit escapes control characters and prints one line for each entry"
   });
   // Every route refuses such a name, but a folder written by another version may contain one.
   const name = "\u001b[2J\u202eevil\nline\u0007";
-  const trusted = { ...VENDOR, name };
-  await store.transact({ type: "TrustVendor", vendor: trusted, peer: "10.0.0.9" }, () => null);
+  const trust = { ...VENDOR, name, version: 2, document: "trust 2" };
+  await store.transact({ type: "TrustVendor", trust, peer: "10.0.0.9" }, () => null);
   await store.close();
   const command = ["audit", "--data", folder, "--identity", "desk", "--limit", "1"];
   const text = await runOrThrow(command);

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { runBerth, runOrThrow } from "../../../support/run-berth.ts";
+import { keyFileIn } from "../../../support/desk-keys.ts";
 import { OfflineExchange } from "../../../support/offline-exchange.ts";
 
 async function makeTrustingSite(): Promise<OfflineExchange> {
@@ -25,7 +26,7 @@ test("berth license add installs a license wrapped into lines, and reports it th
 
 test("berth license add refuses a private key and says what it is", async () => {
   const exchange = await makeTrustingSite();
-  const key = exchange.path("desk", "vendor.jwk");
+  const key = keyFileIn(exchange.path("desk"));
   const { code, stdout, stderr } = await runBerth(exchange.addLicenseCommand(key));
   expect([code, stdout, stderr]).toEqual([
     1,

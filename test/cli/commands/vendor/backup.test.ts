@@ -10,17 +10,28 @@ import {
   openDeskAndSite,
   makeRequestFrom,
 } from "../../../support/desk-and-site.ts";
+import { openWithNewKey, signNextTrust } from "../../../support/desk-keys.ts";
 import { encryptDeskKeys } from "../../../support/encrypted-key.ts";
 import { unwrap } from "../../../support/licensed-store.ts";
 import { MONDAY } from "../../../support/scenario.ts";
 import { modeOf, tempFolder } from "../../../support/temp-folder.ts";
+
+/** The files of the current and of the earlier key. */
+function keysOf(folder: string) {
+  const lines = linesOf(folder).filter((line) => line.includes('"type":"key"'));
+  const [earlier = "", current = ""] = lines.map((line) => {
+    const { key } = JSON.parse(line) as { readonly key: string };
+    return join(folder, `${key}.key.jwk`);
+  });
+  return { current, earlier };
+}
 
 interface DeskVerifyOutput {
   readonly ok: boolean;
   readonly key: string;
   readonly ledger_lines: number;
   readonly checked_licenses: number;
-  readonly documents: string[];
+  readonly trust_version: number | null;
   readonly faults: { readonly location: string; readonly problem: string }[];
 }
 
@@ -40,7 +51,8 @@ async function makeFilledDesk(): Promise<string> {
     allowWeakBinding: false,
     now: MONDAY,
   });
-  const next = await desk.rotateKey(realDisk, folder, null);
+  await signNextTrust(folder, { products: ["sim", "ray", "fea"] });
+  const next = await openWithNewKey(folder);
   const license = next.ledger.issuedEntries().find(({ jwk }) => jwk !== null);
   await issueTestLicense(next, null, { renewLicenseId: license?.license_id ?? 0 });
   return folder;
@@ -68,7 +80,7 @@ describe("berth vendor verify", () => {
       code: 0,
       ok: true,
       key: "ok",
-      documents: ["trust.jwt", "successor-2.jwt"],
+      trust_version: 2,
       ledger_lines: linesOf(folder).length,
       checked_licenses: 4,
       faults: [],
@@ -130,7 +142,7 @@ describe("berth vendor verify", () => {
     );
   });
 
-  test.each<[what: string, change: (folder: string) => void, where: string]>([
+  test.each<[what: string, change: (folder: string) => void, where: string | RegExp]>([
     [
       "a removed line",
       (folder) => writeLines(folder, linesOf(folder).toSpliced(1, 1)),
@@ -147,32 +159,46 @@ describe("berth vendor verify", () => {
       "ledger.jsonl",
     ],
     ["a missing ledger", (folder) => realDisk.remove(join(folder, "ledger.jsonl")), "ledger.jsonl"],
-    ["a missing key", (folder) => realDisk.remove(join(folder, "vendor.jwk")), "key"],
-    ["a damaged key", (folder) => writeFileSync(join(folder, "vendor.jwk"), "{}"), "key"],
+    ["a missing key", (folder) => realDisk.remove(keysOf(folder).current), "key"],
+    ["a damaged key", (folder) => writeFileSync(keysOf(folder).current, "{}"), "key"],
     [
       "an edited trust document",
-      (folder) => writeFileSync(join(folder, "successor-2.jwt"), "a.b.c"),
-      "trust documents",
+      (folder) => writeFileSync(join(folder, "trust.jwt"), "a.b.c"),
+      "trust.jwt",
     ],
     [
       "an earlier key as the current one",
-      (folder) => {
-        const earlier = readdirSync(folder).find((file) => /^\w{16}\.vendor\.jwk$/.test(file));
-        realDisk.rename(join(folder, earlier ?? ""), join(folder, "vendor.jwk"));
-      },
+      (folder) => realDisk.rename(keysOf(folder).earlier, keysOf(folder).current),
       "key",
     ],
     [
       "a plain key beside an encrypted one",
-      (folder) => writeFileSync(join(folder, "vendor.jwe"), "x"),
-      "vendor.jwk",
+      (folder) => writeFileSync(keysOf(folder).current.replace(/jwk$/, "jwe"), "x"),
+      /^\w{16}\.key\.jwk$/,
+    ],
+    [
+      "a certificate that the root did not sign",
+      (folder) =>
+        writeLines(
+          folder,
+          linesOf(folder).map((line) => line.replace(/("cert":"[^.]+\.)e/, "$1f")),
+        ),
+      "ledger.jsonl line 2",
+    ],
+    [
+      "a root in the desk's folder",
+      (folder) => writeFileSync(join(folder, "root.jwk"), "{}"),
+      "trust.jwt",
     ],
   ])("finds %s", async (_what, change, location) => {
     const folder = await makeFilledDesk();
     change(folder);
     const { code, ok, faults } = await verify(folder);
     expect([code, ok]).toEqual([1, false]);
-    expect(faults.map((fault) => fault.location)).toContain(location);
+    const locations = faults.map((fault) => fault.location);
+    expect(locations).toContainEqual(
+      typeof location === "string" ? location : expect.stringMatching(location),
+    );
   });
 
   test("refuses a folder that is not a desk", async () => {
@@ -201,7 +227,8 @@ describe("berth vendor backup and restore", () => {
     mkdirSync(back, { mode: 0o700 });
     await runOrThrow(["vendor", "restore", file, "--dir", back]);
     expect(contents(back)).toEqual(contents(folder));
-    expect(modeOf(join(back, "vendor.jwe"))).toBe("600");
+    const keys = readdirSync(back).filter((name) => name.endsWith(".key.jwe"));
+    expect(keys.map((name) => modeOf(join(back, name)))).toEqual(["600", "600"]);
     expect(await verify(back)).toMatchObject({ code: 0, key: "encrypted" });
     expect((await Desk.open(realDisk, back, "correct horse")).vendor.version).toBe(2);
     expect(readdirSync(root).toSorted()).toEqual(["back", "desk.backup"]);

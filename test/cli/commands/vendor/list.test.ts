@@ -19,6 +19,7 @@ import {
   runOrThrow,
   runJsonOrThrow,
 } from "../../../support/run-berth.ts";
+import { bothFolders, initDesk } from "../../../support/vendor-commands.ts";
 import { tempFolder } from "../../../support/temp-folder.ts";
 
 const DAY = 86_400_000;
@@ -30,6 +31,7 @@ async function appendIssued(desk: Desk, id: number, serial: number, terms: Terms
   const entry: IssuedEntry = {
     type: "issued",
     at: inDays(-400),
+    key: keyIdOf(desk.issuing.key),
     license_id: id,
     serial,
     appliance: APPLIANCE,
@@ -176,23 +178,26 @@ describe("berth vendor show", () => {
   test("prints the desk's name, products, keys and license counts, without a passphrase", async () => {
     const desk = await Desk.open(realDisk, join(folder, "desk"), "correct horse");
     const shown = await runJsonOrThrow<object>(["vendor", "show", ...dir]);
+    const [key] = desk.keys;
     expect(shown).toEqual({
       vendor: desk.vendor.vendor,
       name: "Acme",
       products: ["CAD", "CAM"],
       version: 1,
-      documents: ["trust.jwt"],
-      fingerprint: fingerprintOf(desk.key),
+      fingerprint: fingerprintOf(desk.vendor.jwk),
+      public_key: desk.vendor.jwk.x,
       encrypted: true,
       keys: [
         {
-          key: keyIdOf(desk.key),
-          fingerprint: fingerprintOf(desk.key),
-          public_key: desk.key.x,
-          current_since: null,
+          key: keyIdOf(desk.issuing.key),
+          since: key?.since,
+          until: new Date((key?.certificate.until ?? 0) * 1_000).toISOString(),
           state: "current",
+          public_key: desk.issuing.key.x,
         },
       ],
+      uncertified: [],
+      retired: [],
       licenses: {
         active: 2,
         disabled: 1,
@@ -205,9 +210,10 @@ describe("berth vendor show", () => {
     });
     const text = await runOrThrow(["vendor", "show", ...dir]);
     for (const part of [
-      fingerprintOf(desk.key),
+      fingerprintOf(desk.vendor.jwk),
       desk.vendor.vendor,
-      desk.key.x,
+      desk.vendor.jwk.x,
+      keyIdOf(desk.issuing.key),
       "Acme",
       "CAD, CAM",
     ]) {
@@ -216,35 +222,31 @@ describe("berth vendor show", () => {
     expect(text).toMatch(/^passphrase +set$/m);
   });
 
-  test("shows the current key, and since when it is current, after a successor", async () => {
-    const desk = ["--dir", join(tempFolder(), "desk")];
-    const flags = ["--name", "Acme", "--product", "CAD", "--no-passphrase"];
-    const first = await runJsonOrThrow<{ fingerprint: string }>([
-      "vendor",
-      "init",
-      ...desk,
-      ...flags,
-    ]);
+  test("shows since when a key is the current one, and the same fingerprint after a new key", async () => {
+    const desk = join(tempFolder(), "desk");
+    await initDesk(desk, "CAD");
+    const read = () => runJsonOrThrow<ShownDesk>(["vendor", "show", "--dir", desk]);
+    const first = await read();
     const before = Date.now();
-    const words = ["vendor", "successor", ...desk, "--no-passphrase"];
-    const second = await runJsonOrThrow<{ fingerprint: string }>(words);
-    const shown = await runJsonOrThrow<{ keys: { current_since: string | null }[] }>([
-      "vendor",
-      "show",
-      ...desk,
-    ]);
+    const words = ["vendor", "key", "new", ...bothFolders(desk), "--no-passphrase"];
+    const { key } = await runJsonOrThrow<{ key: string }>(words);
+    const shown = await read();
     expect(shown).toMatchObject({
-      fingerprint: second.fingerprint,
+      fingerprint: first.fingerprint,
       encrypted: false,
-      documents: ["trust.jwt", "successor-2.jwt"],
       keys: [
-        { fingerprint: second.fingerprint, state: "current" },
-        { fingerprint: first.fingerprint, state: "earlier", current_since: null },
+        { key, state: "current" },
+        { key: first.keys[0]?.key, state: "earlier", since: first.keys[0]?.since },
       ],
     });
-    expect(Date.parse(shown.keys[0]?.current_since ?? "")).toBeGreaterThanOrEqual(before);
+    expect(Date.parse(shown.keys[0]?.since ?? "")).toBeGreaterThanOrEqual(before);
   });
 });
+
+interface ShownDesk {
+  readonly fingerprint: string;
+  readonly keys: readonly { readonly key: string; readonly since: string }[];
+}
 
 test("berth vendor inspect of a trust document prints the fingerprint, without a passphrase", async () => {
   const { fingerprint } = await runJsonOrThrow<{ fingerprint: string }>(["vendor", "show", ...dir]);

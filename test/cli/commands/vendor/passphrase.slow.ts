@@ -7,10 +7,12 @@ import {
   runOrThrow,
   runWithAnswers,
 } from "../../../support/run-berth.ts";
+import { bothFolders } from "../../../support/vendor-commands.ts";
 import { tempFolder } from "../../../support/temp-folder.ts";
 
 const GOOD = "correct horse battery";
 const OTHER = "staple the battery";
+const ROOT = "in the safe";
 
 interface DeskPaths {
   readonly desk: string;
@@ -40,9 +42,11 @@ const init = ({ dir }: DeskPaths, ...flags: string[]): string[] => [
   ...flags,
 ];
 
+/** Its root has no passphrase. */
 async function makeEncryptedDesk(): Promise<DeskPaths> {
-  const paths = newDeskPaths();
-  await runOrThrow(init(paths, "--passphrase-file", paths.phrase(GOOD)));
+  const paths = await makePlainDesk();
+  const flags = ["--new-passphrase-file", paths.phrase(GOOD)];
+  await runOrThrow(["vendor", "passphrase", ...paths.dir, ...flags]);
   return paths;
 }
 
@@ -52,8 +56,15 @@ async function makePlainDesk(): Promise<DeskPaths> {
   return paths;
 }
 
+/** The kinds of the desk's key files. */
 const keyFiles = ({ desk }: DeskPaths): string[] =>
-  readdirSync(desk).filter((file) => /\.jw[ek]$/.test(file));
+  readdirSync(desk).flatMap((file) => /^\w{16}\.(key\.jw[ek])$/.exec(file)?.[1] ?? []);
+
+const rootFiles = ({ desk }: DeskPaths): string[] =>
+  readdirSync(`${desk}-root`).filter((file) => file.startsWith("root"));
+
+/** For desks whose root has no passphrase. */
+const both = ({ desk }: DeskPaths): string[] => bothFolders(desk);
 
 const policy = ({ dir }: DeskPaths): string[] => [
   "vendor",
@@ -72,34 +83,48 @@ async function canSignWith(paths: DeskPaths, passphrase: string): Promise<boolea
 }
 
 describe.skipIf(process.platform === "win32")("on a terminal", () => {
-  test("vendor init asks for a passphrase twice and stores the key under it", async () => {
+  test("vendor init asks twice for a passphrase of the root, and of the desk's key", async () => {
     const paths = newDeskPaths();
     const shown = await runWithAnswers(init(paths), [
-      ["new passphrase: ", GOOD],
-      ["new passphrase again: ", GOOD],
+      ["new passphrase of the root: ", ROOT],
+      ["new passphrase of the root again: ", ROOT],
+      ["new passphrase of the desk's key: ", GOOD],
+      ["new passphrase of the desk's key again: ", GOOD],
     ]);
     expect([shown.code, shown.text]).toEqual([0, expect.stringContaining("fingerprint")]);
-    expect(shown.text).not.toContain(GOOD);
-    expect(keyFiles(paths)).toEqual(["vendor.jwe"]);
-    expect(await canSignWith(paths, GOOD)).toBe(true);
+    for (const phrase of [GOOD, ROOT]) expect(shown.text).not.toContain(phrase);
+    expect([keyFiles(paths), rootFiles(paths)]).toEqual([["key.jwe"], ["root.jwe"]]);
+    expect([await canSignWith(paths, GOOD), await canSignWith(paths, ROOT)]).toEqual([true, false]);
+    const name = ["vendor", "name", "Acme Ltd", "--root", `${paths.desk}-root`];
+    const asked = await runWithAnswers(name, [["passphrase of the root: ", ROOT]]);
+    expect(asked.code).toBe(0);
+    const wrong = await runBerth([...name, "--root-passphrase-file", paths.phrase(GOOD)]);
+    expect([wrong.code, wrong.stderr]).toEqual([
+      1,
+      expect.stringContaining("the root and the desk's key have different ones"),
+    ]);
   });
 
   test.each([
     ["the two entries differ", runWithAnswers, OTHER, 1],
     ["the second entry is cancelled with Ctrl-C", runOnTerminalWithAnswers, "\u0003", 130],
-  ])("vendor init creates no desk when %s", async (_what, run, second, code) => {
+  ])("vendor init creates neither root nor desk when %s", async (_what, run, second, code) => {
     const paths = newDeskPaths();
     const shown = await run(init(paths), [
-      ["new passphrase: ", GOOD],
-      ["new passphrase again: ", second],
+      ["new passphrase of the root: ", ROOT],
+      ["new passphrase of the root again: ", second],
     ]);
-    expect([shown.code, existsSync(paths.desk)]).toEqual([code, false]);
+    expect([shown.code, existsSync(paths.desk), existsSync(`${paths.desk}-root`)]).toEqual([
+      code,
+      false,
+      false,
+    ]);
   });
 
   test("vendor init --no-passphrase asks nothing and stores the key unencrypted", async () => {
     const paths = newDeskPaths();
     const shown = await runWithAnswers(init(paths, "--no-passphrase"), []);
-    expect([shown.code, keyFiles(paths)]).toEqual([0, ["vendor.jwk"]]);
+    expect([shown.code, keyFiles(paths), rootFiles(paths)]).toEqual([0, ["key.jwk"], ["root.jwk"]]);
   });
 
   test("a command that signs asks once for the passphrase of an encrypted key", async () => {
@@ -121,18 +146,16 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
     }
   });
 
-  test("vendor successor asks for the old passphrase once and for the new one twice", async () => {
+  test("vendor key new asks twice for the passphrase of the new key", async () => {
     const paths = await makeEncryptedDesk();
     const shown = await runWithAnswers(
-      ["vendor", "successor", ...paths.dir],
+      ["vendor", "key", "new", ...both(paths)],
       [
-        ["passphrase: ", GOOD],
         ["new passphrase: ", OTHER],
         ["new passphrase again: ", OTHER],
       ],
     );
-    expect(shown.code).toBe(0);
-    expect(keyFiles(paths)).toHaveLength(2);
+    expect([shown.code, keyFiles(paths)]).toEqual([0, ["key.jwe", "key.jwe"]]);
     expect([await canSignWith(paths, OTHER), await canSignWith(paths, GOOD)]).toEqual([
       true,
       false,
@@ -176,10 +199,27 @@ describe("without a terminal", () => {
     expect([(await runBerth(both)).code, existsSync(paths.desk)]).toEqual([2, false]);
   });
 
-  test("vendor successor exits with 2 unless a passphrase or --no-passphrase is given", async () => {
+  test("vendor init refuses one passphrase for the root and the desk's key, and makes nothing", async () => {
+    const paths = newDeskPaths();
+    const phrase = paths.phrase(GOOD);
+    const flags = ["--passphrase-file", phrase, "--root-passphrase-file", phrase];
+    const { code, stderr } = await runBerth(init(paths, ...flags));
+    expect([code, stderr]).toEqual([2, expect.stringContaining("different passphrases")]);
+    expect([existsSync(paths.desk), existsSync(`${paths.desk}-root`)]).toEqual([false, false]);
+  });
+
+  test("vendor init can store the desk's key without a passphrase and the root with one", async () => {
+    const paths = newDeskPaths();
+    const flags = ["--no-passphrase", "--root-passphrase-file", paths.phrase(ROOT)];
+    await runOrThrow(init(paths, ...flags));
+    expect([keyFiles(paths), rootFiles(paths)]).toEqual([["key.jwk"], ["root.jwe"]]);
+    expect((await runBerth(policy(paths))).code).toBe(0);
+  });
+
+  test("vendor key new exits with 2 unless a passphrase or --no-passphrase is given", async () => {
     const paths = await makePlainDesk();
-    const result = await runBerth(["vendor", "successor", ...paths.dir]);
-    expect([result.code, keyFiles(paths)]).toEqual([2, ["vendor.jwk"]]);
+    const result = await runBerth(["vendor", "key", "new", ...both(paths)]);
+    expect([result.code, keyFiles(paths)]).toEqual([2, ["key.jwk"]]);
     expect(result.stderr).toContain("--no-passphrase");
   });
 
@@ -200,7 +240,7 @@ describe("without a terminal", () => {
 
   test("vendor passphrase sets, changes and removes the passphrase of the current and earlier keys", async () => {
     const paths = await makePlainDesk();
-    await runOrThrow(["vendor", "successor", ...paths.dir, "--no-passphrase"]);
+    await runOrThrow(["vendor", "key", "new", ...both(paths), "--no-passphrase"]);
     expect(keyFiles(paths).filter((file) => file.endsWith(".jwk"))).toHaveLength(2);
     const change = ["vendor", "passphrase", ...paths.dir];
     const secret = /"d":/;

@@ -1,6 +1,6 @@
 // A vendor adds a product to its desk, and a site accepts it with the new trust document alone.
 import { expect, test } from "bun:test";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../../src/platform/files/disk.ts";
 import { Desk } from "../../../../src/desk/desk.ts";
@@ -12,16 +12,18 @@ import {
 import { runBerth, runOrThrow, runJsonOrThrow } from "../../../support/run-berth.ts";
 import { unwrap } from "../../../support/licensed-store.ts";
 import { tempFolder } from "../../../support/temp-folder.ts";
-import { INIT_DESK } from "../../../support/vendor-commands.ts";
+import { replaceKey, signNextTrust } from "../../../support/desk-keys.ts";
+import { bothFolders, initDesk } from "../../../support/vendor-commands.ts";
 
 class DeskAndSite {
   readonly root = tempFolder();
   readonly deskFlags = ["--dir", this.path("desk")];
+  readonly bothFlags = bothFolders(this.path("desk"));
   readonly dataFlags = ["--data", this.path("site"), "--identity", "site"];
 
   static async open(): Promise<DeskAndSite> {
     const opened = new DeskAndSite();
-    await runOrThrow([...INIT_DESK, ...opened.deskFlags, "--product", "CAD"]);
+    await initDesk(opened.path("desk"), "CAD");
     mkdirSync(opened.path("site"), { mode: 0o700 });
     await runOrThrow(["admin", "token", "--name", "first", ...opened.dataFlags]);
     await opened.trustDesk();
@@ -57,10 +59,10 @@ test("a site accepts a license for a new product only after it installs the new 
   const refused = await runBerth(await deskAndSite.issueCommand("CAM", "early.jwt"));
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("CAM") as string]);
 
-  const output = await runOrThrow(["vendor", "product", "add", "CAM", ...deskAndSite.deskFlags]);
-  expect(output).toContain("distribute trust.jwt");
+  const output = await runOrThrow(["vendor", "product", "add", "CAM", ...deskAndSite.bothFlags]);
+  expect(output).toContain("version 2 of the trust document is in");
   expect(output).toContain("berth trust add trust.jwt");
-  const again = await runBerth(["vendor", "product", "add", "CAM", ...deskAndSite.deskFlags]);
+  const again = await runBerth(["vendor", "product", "add", "CAM", ...deskAndSite.bothFlags]);
   expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("already") as string]);
 
   await runOrThrow(await deskAndSite.issueCommand("CAM", "cam.jwt"));
@@ -75,7 +77,7 @@ test("a site accepts a license for a new product only after it installs the new 
     "product",
     "remove",
     "CAM",
-    ...deskAndSite.deskFlags,
+    ...deskAndSite.bothFlags,
   ]);
   expect([unconfirmed.code, unconfirmed.stderr]).toEqual([
     2,
@@ -86,10 +88,10 @@ test("a site accepts a license for a new product only after it installs the new 
     "product",
     "remove",
     "CAM",
-    ...deskAndSite.deskFlags,
+    ...deskAndSite.bothFlags,
     "--yes",
   ]);
-  expect(removed).toMatchObject({ version: 3, products: ["CAD"], document: "trust.jwt" });
+  expect(removed).toMatchObject({ version: 3, products: ["CAD"], retired: [] });
   await deskAndSite.trustDesk();
   expect(await runJsonOrThrow(["trust", "list", ...deskAndSite.dataFlags])).toMatchObject([
     { products: ["CAD"] },
@@ -99,24 +101,22 @@ test("a site accepts a license for a new product only after it installs the new 
 
 test("a product without licenses is removed without confirmation, and the only product never", async () => {
   const deskAndSite = await DeskAndSite.open();
-  await runOrThrow(["vendor", "product", "add", "CAM", ...deskAndSite.deskFlags]);
-  await runOrThrow(["vendor", "product", "remove", "CAM", ...deskAndSite.deskFlags]);
-  const only = await runBerth(["vendor", "product", "remove", "CAD", ...deskAndSite.deskFlags]);
+  await runOrThrow(["vendor", "product", "add", "CAM", ...deskAndSite.bothFlags]);
+  await runOrThrow(["vendor", "product", "remove", "CAM", ...deskAndSite.bothFlags]);
+  const only = await runBerth(["vendor", "product", "remove", "CAD", ...deskAndSite.bothFlags]);
   expect([only.code, only.stderr]).toEqual([1, expect.stringContaining("only product") as string]);
-  const unknown = await runBerth(["vendor", "product", "remove", "CAM", ...deskAndSite.deskFlags]);
+  const unknown = await runBerth(["vendor", "product", "remove", "CAM", ...deskAndSite.bothFlags]);
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("its products: CAD")]);
-  expect((await runBerth(["vendor", "product", "add", "", ...deskAndSite.deskFlags])).code).toBe(2);
+  expect((await runBerth(["vendor", "product", "add", "", ...deskAndSite.bothFlags])).code).toBe(2);
 });
 
-test("a product that is added after a key rotation reaches a site, and the desk still opens", async () => {
-  const { desk, folder, site } = await openDeskAndSite();
-  const second = await desk.rotateKey(realDisk, folder, null);
-  const wider = await second.addProducts(realDisk, folder, ["fea"]);
+test("a product that is added after a new key reaches a site, and the desk still opens", async () => {
+  const { folder, site } = await openDeskAndSite();
+  await replaceKey(folder);
+  const { trust } = await signNextTrust(folder, { products: ["sim", "ray", "fea"] });
   const opened = await Desk.open(realDisk, folder, null);
-  expect(opened.vendor).toEqual(wider.vendor);
-  for (const file of ["successor-2.jwt", "successor-3.jwt"]) {
-    unwrap(await site.vendorTrust.trustVendor(readFileSync(join(folder, file), "utf8"), "test"));
-  }
+  expect(opened.vendor).toEqual(trust.vendor);
+  unwrap(await site.vendorTrust.trustVendor(trust.document, "test"));
   const { document } = await issueTestLicense(opened, await makeRequestFrom(site, "fea"));
   expect(unwrap(await site.licensing.installLicense(document, "test")).terms.product).toBe("fea");
 });

@@ -119,7 +119,8 @@ test("berth vendor issue writes the same license again for a request that was al
   const again = await desk.run("issue", ...answer);
   expect([again.code, again.stdout]).toEqual([0, first.stdout]);
   expect(again.stderr).toBe(
-    "berth: note: this request was already answered: the same license is written again\n",
+    "berth: note: this request was already answered: the same license is written again\n" +
+      "berth: note: the site needs the newest trust document: send it trust.jwt of the desk, too\n",
   );
 });
 

@@ -224,10 +224,11 @@ describe("the end of a license", () => {
     const desk = await VendorDesk.open();
     const dated = ["--valid-until", "2027-12-31", "--maintenance-until", "2028-02-29"];
     const result = await desk.makePolicy(...dated, "--feature", "MESH:ends=2027-06-30", "--json");
-    expect(result.stderr).toBe(
+    expect(result.stderr).toStartWith(
       "berth: note: ends 2028-01-01T00:00:00Z, after 2027-12-31\n" +
         "berth: note: maintenance ends 2028-03-01T00:00:00Z, after 2028-02-29\n" +
-        "berth: note: MESH ends 2027-07-01T00:00:00Z, after 2027-06-30\n",
+        "berth: note: MESH ends 2027-07-01T00:00:00Z, after 2027-06-30\n" +
+        "berth: note: sites accept confirmation codes of this policy until ",
     );
     expect(JSON.parse(result.stdout) as object).toMatchObject({
       valid_until: "2028-01-01T00:00:00.000Z",
@@ -240,7 +241,7 @@ describe("the end of a license", () => {
   test("is exactly the RFC 3339 time that is named", async () => {
     const desk = await VendorDesk.open();
     const result = await desk.makePolicy("--valid-until", "2027-12-31T18:00:00+01:00");
-    expect(result.stderr).toBe("berth: note: ends 2027-12-31T17:00:00Z\n");
+    expect(result.stderr).toStartWith("berth: note: ends 2027-12-31T17:00:00Z\n");
   });
 
   test("makes the license time-limited unless another type is named", async () => {
@@ -411,11 +412,15 @@ describe("berth vendor terms", () => {
 
 /** With the lines of each flag joined. */
 const readHelp = async (name: string): Promise<string> =>
-  (await runOrThrow(["vendor", name, "--help"])).replaceAll(/\n {27}/g, " ");
+  (await runOrThrow(["vendor", ...name.split(" "), "--help"])).replaceAll(/\n {27}/g, " ");
 
 describe("help", () => {
   test.each<[string, string[]]>([
-    ["init", ["dir", "name", "product"]],
+    ["init", ["dir"]],
+    ["accept", ["dir"]],
+    ["key new", ["dir"]],
+    ["key retire", ["root"]],
+    ["root restore", ["root"]],
     ["issue", ["dir"]],
     ["policy", ["dir", "policy-id", "product"]],
     ["confirm", ["dir", "policy", "license-key", "activation-code"]],

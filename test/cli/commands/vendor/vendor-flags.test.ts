@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { keyFileIn } from "../../../support/desk-keys.ts";
 import { runBerth } from "../../../support/run-berth.ts";
 import { tempFolder } from "../../../support/temp-folder.ts";
 import { INIT_DESK } from "../../../support/vendor-commands.ts";
@@ -45,9 +46,12 @@ describe("berth vendor policy", () => {
 });
 
 describe("berth vendor policy --out", () => {
-  test.each(["vendor.jwk", "ledger.jsonl"])("does not overwrite the desk's %s", async (file) => {
+  test.each([
+    ["key", keyFileIn],
+    ["ledger", (desk: string) => join(desk, "ledger.jsonl")],
+  ])("does not overwrite the desk's %s", async (_name, pathOf) => {
     const desk = await newDesk();
-    const path = join(desk, file);
+    const path = pathOf(desk);
     await policy(desk);
     const before = readFileSync(path, "utf8");
     const result = await policy(desk, "--out", path);

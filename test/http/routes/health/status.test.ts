@@ -3,7 +3,7 @@ import manifest from "../../../../package.json";
 import { keyIdOf } from "../../../../src/license/documents/keys.ts";
 import { expectOk, openAppliance } from "../../../support/appliance.ts";
 import { minutesLater } from "../../../support/scenario.ts";
-import { VENDOR_KEY } from "../../../support/vendor.ts";
+import { VENDOR, VENDOR_KEY } from "../../../support/vendor.ts";
 
 describe("GET /api/admin/v1/status", () => {
   test("shows version, clock, storage and every license", async () => {
@@ -60,6 +60,8 @@ describe("GET /api/admin/v1/status", () => {
           restored_until: null,
           vendor: keyIdOf(VENDOR_KEY),
           serial: 1,
+          key: keyIdOf(VENDOR.issuing.key),
+          key_until: "9999-12-31T23:59:59.000Z",
           hardware_drift: [],
           floating_users: 2,
           floating_slots_in_use: 1,
@@ -78,6 +80,8 @@ describe("GET /api/admin/v1/status", () => {
           restored_until: null,
           vendor: keyIdOf(VENDOR_KEY),
           serial: 1,
+          key: keyIdOf(VENDOR.issuing.key),
+          key_until: "9999-12-31T23:59:59.000Z",
           hardware_drift: [],
           floating_users: 2,
           floating_slots_in_use: 0,

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { generateKey } from "../../../../src/license/documents/keys.ts";
 import {
   expectOk,
   expectRefusal,
@@ -11,7 +10,7 @@ import {
 } from "../../../support/appliance.ts";
 import { DAY, instant, later } from "../../../../src/domain/time.ts";
 import { featureTerms, hoursLater, MONDAY } from "../../../support/scenario.ts";
-import { answerRequest, makeTrustDocument } from "../../../support/vendor.ts";
+import { answerRequest, createVendor, makeTrustDocument } from "../../../support/vendor.ts";
 
 const PATH = "/api/v4/license/upload";
 
@@ -172,7 +171,7 @@ describe("license/upload is refused", () => {
 
   test("with untrusted_vendor for an unknown vendor and for a product of another vendor", async () => {
     const site = await openAppliance();
-    const otherVendor = await generateKey();
+    const otherVendor = await createVendor({ products: ["theirs"] });
     const ofOtherVendor = await answerRequest(
       await site.makeRequestDocument(),
       7,
@@ -185,8 +184,7 @@ describe("license/upload is refused", () => {
       product: "theirs",
     });
     await expectUploadRefused(site, "untrusted_vendor", ofOtherProduct);
-    const otherTrust = await makeTrustDocument({ products: ["theirs"] }, otherVendor);
-    expectOk(await site.post("/api/admin/v1/trust/add", { license: otherTrust }));
+    expectOk(await site.post("/api/admin/v1/trust/add", { license: otherVendor.trust }));
     await expectUploadRefused(site, "untrusted_vendor", ofOtherVendor);
     await expectUploadRefused(site, "untrusted_vendor", ofOtherProduct);
     const rightful = await answerRequest(
@@ -201,9 +199,8 @@ describe("license/upload is refused", () => {
 
   test("with untrusted_vendor for the id of another vendor's license", async () => {
     const site = await openAppliance();
-    const otherVendor = await generateKey();
-    const otherTrust = await makeTrustDocument({ products: ["theirs"] }, otherVendor);
-    expectOk(await site.post("/api/admin/v1/trust/add", { license: otherTrust }));
+    const otherVendor = await createVendor({ products: ["theirs"] });
+    expectOk(await site.post("/api/admin/v1/trust/add", { license: otherVendor.trust }));
     const terms = { product: "theirs" };
     const clash = await answerRequest(
       await site.makeRequestDocument(),

@@ -5,7 +5,6 @@ import { importJWK, SignJWT } from "jose";
 import type { Terms } from "../../../../src/domain/model/licenses/terms.ts";
 import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../../../src/domain/time.ts";
 import { publicPart } from "../../../../src/license/documents/keys.ts";
-import { signTrustDocument } from "../../../../src/license/documents/trust.ts";
 import { sha256 } from "../../../../src/platform/crypto/hash.ts";
 import { AirgapSite, makeDesk } from "../../../support/airgap-site.ts";
 import { expectOk, openAppliance, type Appliance } from "../../../support/appliance.ts";
@@ -51,7 +50,7 @@ async function openByFile(): Promise<LeaseSite> {
   site.clock.now = NOW;
   const [product, otherProduct] = ["cad", "cam"];
   const check = await loadLeaseCheck("checkLease");
-  const checkInput = { vendorKey: publicPart(VENDOR_KEY), product, nonce: NONCE };
+  const checkInput = { rootKey: publicPart(VENDOR_KEY), product, nonce: NONCE };
   return {
     site,
     product,
@@ -79,12 +78,10 @@ async function openByCode(): Promise<LeaseSite> {
   site.clock.now = NOW;
   const [product, otherProduct] = ["mesh", "grid"];
   const desk = await makeDesk([product, otherProduct]);
-  unwrap(
-    await site.vendorTrust.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"),
-  );
+  unwrap(await site.vendorTrust.trustVendor(desk.trust.document, "test"));
   const air = new AirgapSite(site, desk);
   const check = await loadLeaseCheck("checkLeaseByCode");
-  const checkInput = { vendorKey: publicPart(desk.key), product, nonce: NONCE };
+  const checkInput = { rootKey: publicPart(desk.vendor.jwk), product, nonce: NONCE };
   return {
     site,
     product,

@@ -1,6 +1,6 @@
 // Leases are checked as an application does it: with a standard library and public keys.
 import { describe, expect, test } from "bun:test";
-import { decodeJwt, importJWK, jwtVerify } from "jose";
+import { decodeJwt, decodeProtectedHeader, importJWK, jwtVerify } from "jose";
 import { keyIdOf, publicPart } from "../../../../src/license/documents/keys.ts";
 import { sha256 } from "../../../../src/platform/crypto/hash.ts";
 import {
@@ -190,17 +190,27 @@ describe("X-Nonce", () => {
   });
 });
 
-test("the vendor's public key alone verifies the chain of license, appliance and lease", async () => {
+/** The key that a document names. */
+interface Confirming {
+  readonly cnf: {
+    readonly jwk: { readonly kty: "OKP"; readonly crv: "Ed25519"; readonly x: string };
+  };
+}
+
+test("the vendor's root key alone verifies the chain of key, license, appliance and lease", async () => {
   const site = await openAppliance();
   const { lease } = expectOk(await site.borrow(ADA, { "x-nonce": NONCE }));
   const license = await getDocument(site);
-  const vendor = await importJWK(publicPart(VENDOR_KEY), "EdDSA");
-  const { payload } = await jwtVerify(license, vendor, {
-    algorithms: ["EdDSA"],
+  const { cert } = decodeProtectedHeader(license) as { cert: string };
+  const root = await importJWK(publicPart(VENDOR_KEY), "EdDSA");
+  const expected = { algorithms: ["EdDSA"], issuer: keyIdOf(VENDOR_KEY) };
+  const certified = await jwtVerify<Confirming>(cert, root, { ...expected, typ: "berth-key+jwt" });
+  const issuing = await importJWK(certified.payload.cnf.jwk, "EdDSA");
+  const { payload } = await jwtVerify<Confirming>(license, issuing, {
+    ...expected,
     typ: "berth-license+jwt",
-    issuer: keyIdOf(VENDOR_KEY),
   });
-  const { jwk } = payload["cnf"] as { jwk: { kty: "OKP"; crv: "Ed25519"; x: string } };
+  const { jwk } = payload.cnf;
   expect(jwk).toEqual(publicPart(site.services.identity.key));
   const verified = await jwtVerify(lease ?? "", await importJWK(jwk, "EdDSA"), {
     typ: "berth-lease+jwt",

@@ -1,11 +1,9 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { signTrustDocument } from "../../../../src/license/documents/trust.ts";
 import { VendorTrust } from "../../../../src/operations/trust/vendor-trust.ts";
 import { realDisk } from "../../../../src/platform/files/disk.ts";
 import { Desk } from "../../../../src/desk/desk.ts";
 import { openSite } from "../../../support/licensed-store.ts";
-import { openAppliance } from "../../../support/appliance.ts";
 import { openHost } from "../../../support/licensed-pair.ts";
 import { SimulatedLog } from "../../../support/simulated-log.ts";
 import { genesisHead } from "../../../../src/store/journal/journal.ts";
@@ -13,8 +11,8 @@ import { tempFolder } from "../../../support/temp-folder.ts";
 
 test("a host of a pair trusts the built-in vendor when it begins to lead", async () => {
   const options = { name: "built-in", products: ["cad"], passphrase: null };
-  const { vendor, key } = await Desk.create(realDisk, join(tempFolder(), "desk"), options);
-  const builtInTrust = await signTrustDocument(vendor, key);
+  const desk = await Desk.create(realDisk, join(tempFolder(), "desk"), options);
+  const builtInTrust = desk.trust.document;
   const log = new SimulatedLog(genesisHead);
   const { store, operations } = await openHost({ log, host: "alpha", builtInTrust });
   const countVendors = (): number => store.peek(({ vendors }) => vendors.size);
@@ -27,12 +25,8 @@ test("a build with a built-in vendor trusts only that vendor and cannot remove i
   const createDesk = (name: string) =>
     Desk.create(realDisk, join(tempFolder(), name), { name, products: [name], passphrase: null });
   const [builtIn, other] = [await createDesk("built-in"), await createDesk("other")];
-  const [builtInTrust, otherTrust] = [
-    await signTrustDocument(builtIn.vendor, builtIn.key),
-    await signTrustDocument(other.vendor, other.key),
-  ];
-  const { identity } = (await openAppliance()).services;
-  const vendorTrust = new VendorTrust((await openSite()).store, identity, builtInTrust);
+  const [builtInTrust, otherTrust] = [builtIn.trust.document, other.trust.document];
+  const vendorTrust = new VendorTrust((await openSite()).store, builtInTrust);
 
   const locked = { ok: false, fault: { code: "trust_locked" } };
   expect(await vendorTrust.previewTrustDocument(otherTrust)).toMatchObject(locked);

@@ -1,0 +1,184 @@
+// A command that is killed between two of its changes to the disk: the next one goes on, and nothing
+// is signed without a line in the ledger.
+import { expect, test } from "bun:test";
+import { cpSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Desk, usualPeriod, usualRootFolder } from "../../src/desk/desk.ts";
+import { Root } from "../../src/desk/root.ts";
+import { verifyDesk } from "../../src/desk/verify-desk.ts";
+import { verifyKeyRequest } from "../../src/license/documents/key-request.ts";
+import { keyIdOf } from "../../src/license/documents/keys.ts";
+import { realDisk, type Disk } from "../../src/platform/files/disk.ts";
+import { openRootOf, replaceKey } from "../support/desk-keys.ts";
+import { makeDiskError, FaultyDisk, type DiskCallName } from "../support/faulty-disk.ts";
+import { unwrap } from "../support/licensed-store.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const NEW_DESK = { name: "Acme", products: ["cad"], passphrase: null };
+
+/** Only calls that change a folder: a failing read leaves it as the call before did. */
+const CHANGING_CALLS = new Set<DiskCallName>([
+  "makeFolder",
+  "open",
+  "write",
+  "sync",
+  "rename",
+  "remove",
+  "syncFolder",
+]);
+
+/** Interrupts `act` at each of its changes in turn; returns the number of tries. */
+async function interruptEverywhere(
+  prepare: () => Promise<string>,
+  act: (disk: FaultyDisk, folder: string) => Promise<unknown>,
+  goOn: (folder: string, isFinished: boolean) => Promise<void>,
+): Promise<number> {
+  for (let attempt = 1; ; attempt += 1) {
+    const folder = await prepare();
+    const disk = new FaultyDisk();
+    let changes = 0;
+    disk.beforeCall = ({ name }) => {
+      changes += CHANGING_CALLS.has(name) ? 1 : 0;
+      // Every later change fails too, as after a crash.
+      if (changes >= attempt) throw makeDiskError("EIO");
+    };
+    const isFinished = await hasCompleted(act(disk, folder));
+    await goOn(folder, isFinished);
+    if (isFinished) return attempt;
+  }
+}
+
+/** False: the disk failed. */
+async function hasCompleted(action: Promise<unknown>): Promise<boolean> {
+  try {
+    await action;
+    return true;
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== "EIO") throw error;
+    return false;
+  }
+}
+
+const open = (folder: string) => Desk.open(realDisk, folder, null);
+
+const newFolder = () => Promise.resolve(join(tempFolder(), "desk"));
+
+/** A copy of one desk and its root, with whatever was prepared in it. */
+async function copies(prepare: (folder: string) => Promise<void>): Promise<() => Promise<string>> {
+  const original = join(tempFolder(), "desk");
+  await Desk.create(realDisk, original, NEW_DESK);
+  await prepare(original);
+  return async () => {
+    const folder = await newFolder();
+    cpSync(original, folder, { recursive: true });
+    cpSync(usualRootFolder(original), usualRootFolder(folder), { recursive: true });
+    return folder;
+  };
+}
+
+/** Every file of a desk is whole, and the ledger has a line for the key and the trust document. */
+async function expectIntact(folder: string): Promise<void> {
+  const { faults, notes } = await verifyDesk(realDisk, folder, null);
+  expect([faults, notes.filter((note) => note.includes("lost"))]).toEqual([[], []]);
+}
+
+test("berth vendor init: the root, once it is there, gets its desk from the next command", async () => {
+  const attempts = await interruptEverywhere(
+    newFolder,
+    (disk, folder) => Desk.create(disk, folder, NEW_DESK),
+    async (folder, isFinished) => {
+      const hasRoot = Root.exists(realDisk, usualRootFolder(folder));
+      const isDesk = realDisk.stat(join(folder, "ledger.jsonl")) !== null;
+      if (isFinished) expect([hasRoot, isDesk]).toEqual([true, true]);
+      // There is no half of a desk: it has its key, or it is none.
+      if (!hasRoot) await Desk.create(realDisk, folder, NEW_DESK);
+      else if (!isDesk) await Desk.createFor(realDisk, folder, await openRootOf(folder), null);
+      const { issuing, vendor } = await open(folder);
+      expect([vendor.version, issuing.key.x === vendor.jwk.x]).toEqual([1, false]);
+      await expectIntact(folder);
+    },
+  );
+  expect(attempts).toBeGreaterThan(20);
+});
+
+test("berth vendor key new: the desk signs with the key before, and another key can be made", async () => {
+  const makeCopy = await copies(() => Promise.resolve());
+  const attempts = await interruptEverywhere(
+    makeCopy,
+    (disk, folder) => Desk.makeKey(disk, folder, null),
+    async (folder) => {
+      const before = await open(folder);
+      expect(before.keys).toHaveLength(1);
+      const { id } = await replaceKey(folder);
+      expect(keyIdOf((await open(folder)).issuing.key)).toBe(id);
+      await expectIntact(folder);
+    },
+  );
+  expect(attempts).toBeGreaterThan(3);
+});
+
+test("berth vendor accept: a certificate is in the ledger or not accepted, and is accepted again", async () => {
+  let cert = "";
+  const makeCopy = await copies(async (folder) => {
+    const { request } = await Desk.makeKey(realDisk, folder, null);
+    const { jwk } = unwrap(await verifyKeyRequest(request));
+    cert = await (await openRootOf(folder)).certify(jwk, usualPeriod());
+  });
+  const attempts = await interruptEverywhere(
+    makeCopy,
+    (disk, folder) => Desk.acceptCertificate(disk, folder, cert),
+    async (folder) => {
+      const { issuing } = await open(folder);
+      expect(ledgerOf(folder).includes(issuing.cert)).toBe(true);
+      await Desk.acceptCertificate(realDisk, folder, cert);
+      expect((await open(folder)).issuing.cert).toBe(cert);
+      expect(ledgerOf(folder).split(cert)).toHaveLength(2);
+      await expectIntact(folder);
+    },
+  );
+  expect(attempts).toBeGreaterThan(3);
+});
+
+test("berth vendor accept: a trust document is in the ledger before its file is replaced", async () => {
+  const signed: Root[] = [];
+  const makeCopy = await copies(async (folder) => {
+    signed.push(await (await openRootOf(folder)).signNext({ products: ["cad", "cam"] }));
+  });
+  const acceptOn = async (disk: Disk, folder: string) => {
+    for (const { trust } of signed) await Desk.acceptTrust(disk, folder, trust);
+  };
+  const attempts = await interruptEverywhere(makeCopy, acceptOn, async (folder) => {
+    const file = readFileSync(join(folder, "trust.jwt"), "utf8").trim();
+    expect(ledgerOf(folder).includes(file)).toBe(true);
+    await acceptOn(realDisk, folder);
+    const { vendor } = await open(folder);
+    expect(vendor.products).toEqual(["cad", "cam"]);
+    const after = readFileSync(join(folder, "trust.jwt"), "utf8").trim();
+    expect(signed.map(({ trust }) => trust.document)).toEqual([after]);
+    await expectIntact(folder);
+  });
+  expect(attempts).toBeGreaterThan(7);
+});
+
+test("the root signs the next version: its folder has the old or the new document, and no third", async () => {
+  const makeCopy = await copies(() => Promise.resolve());
+  await interruptEverywhere(
+    makeCopy,
+    async (disk, folder) => {
+      const root = await Root.open(disk, usualRootFolder(folder), null);
+      await root.signNext({ name: "Acme Ltd" });
+    },
+    async (folder, isFinished) => {
+      const { trust } = await openRootOf(folder);
+      if (isFinished) expect(trust.vendor).toMatchObject({ version: 2, name: "Acme Ltd" });
+      expect([1, 2]).toContain(trust.vendor.version);
+      const again = await (await openRootOf(folder)).signNext({ name: "Acme Ltd" });
+      expect(again.trust.vendor.version).toBe(trust.vendor.version + 1);
+      expect(readdirSync(usualRootFolder(folder)).filter((name) => name.endsWith(".jwk"))).toEqual([
+        "root.jwk",
+      ]);
+    },
+  );
+});
+
+const ledgerOf = (folder: string): string => readFileSync(join(folder, "ledger.jsonl"), "utf8");
