@@ -10,11 +10,19 @@ interface Bundle {
   readonly [field: string]: unknown;
 }
 
-const vendorKeyIn = (folder: string): object | undefined => {
+const rootKeyIn = (folder: string): { readonly x: string } => {
   const trust = readFileSync(join(folder, "demo", "vendor", "trust.jwt"), "utf8");
   const payload = Buffer.from(trust.split(".")[1] ?? "", "base64url").toString();
-  return (JSON.parse(payload) as { keys: object[] }).keys[0];
+  return (JSON.parse(payload) as { jwk: { x: string } }).jwk;
 };
+
+/** The issuing key of a license or a policy: it is in the certificate in the header. */
+function issuingKeyOf(document: string): string {
+  const partOf = (text: string, index: number): string =>
+    Buffer.from(text.split(".")[index] ?? "", "base64url").toString();
+  const { cert } = JSON.parse(partOf(document, 0)) as { cert: string };
+  return (JSON.parse(partOf(cert, 1)) as { cnf: { jwk: { x: string } } }).cnf.jwk.x;
+}
 
 test("the documented lease check accepts a lease of this server and nothing else", async () => {
   const checkLease = await loadLeaseCheck("checkLease");
@@ -39,7 +47,7 @@ test("the documented lease check accepts a lease of this server and nothing else
   const { lease: unboundLease } = (await unbound.json()) as { lease: string };
   await server.stop();
 
-  const given = { lease, license, vendorKey: vendorKeyIn(folder), product: "DEMO", nonce };
+  const given = { lease, license, rootKey: rootKeyIn(folder), product: "DEMO", nonce };
   expect((await checkLease(given)).sub).toBe("ada");
   const edited = `${license.slice(0, -4)}AAAA`;
   for (const wrong of [
@@ -50,7 +58,8 @@ test("the documented lease check accepts a lease of this server and nothing else
     { product: "CAD" },
     { lease: license },
     { license: edited },
-    { vendorKey: { kty: "OKP", crv: "Ed25519", x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" } },
+    { retired: [issuingKeyOf(license)] },
+    { rootKey: { kty: "OKP", crv: "Ed25519", x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" } },
   ]) {
     expect(checkLease({ ...given, ...wrong })).rejects.toThrow();
   }
@@ -80,7 +89,7 @@ test("the documented lease check of a license by code accepts its lease and noth
   const bundle = (await shown.json()) as Bundle;
   await server.stop();
 
-  const given = { lease, bundle, vendorKey: vendorKeyIn(folder), product: "DEMO", nonce };
+  const given = { lease, bundle, rootKey: rootKeyIn(folder), product: "DEMO", nonce };
   expect((await check(given)).sub).toBe("ada");
   const mistyped = bundle.confirmation_code.replaceAll("0", "o").replaceAll("1", "L");
   expect((await check({ ...given, bundle: { ...bundle, confirmation_code: mistyped } })).sub).toBe(
@@ -91,6 +100,7 @@ test("the documented lease check of a license by code accepts its lease and noth
   for (const wrong of [
     { nonce: "device-9876543210" },
     { product: "CAD" },
+    { retired: [issuingKeyOf(String(bundle["policy"]))] },
     { bundle: { ...bundle, confirmation_code: misread } },
     { bundle: { ...bundle, license_key: "OTHER" } },
     { bundle: { ...bundle, policy: `${String(bundle["policy"])}A` } },

@@ -22,8 +22,8 @@ declare global {
   }
 }
 
-/** A public key of the vendor as a JSON Web Key. Other members are ignored. */
-export interface VendorKey {
+/** A public key of Ed25519 as a JSON Web Key. Other members are ignored. */
+export interface PublicKey {
   readonly kty: string;
   readonly crv?: string;
   /** 43 characters of base64url. */
@@ -61,10 +61,15 @@ export interface ClientOptions {
    */
   readonly nonce?: string | null | undefined;
   /**
-   * The vendor's public key for `verify`, as `x` of 43 characters, or a list of keys, each one as
-   * `x` or as a JWK.
+   * The vendor's public root key for `verify`, as `x` of 43 characters, or a list of keys, each one
+   * as `x` or as a JWK.
    */
-  readonly vendorKeys?: string | readonly (string | VendorKey)[] | undefined;
+  readonly rootKeys?: string | readonly (string | PublicKey)[] | undefined;
+  /**
+   * Issuing keys of the vendor whose licenses `verify` refuses, in the same forms: keys that were
+   * stolen.
+   */
+  readonly retired?: string | readonly (string | PublicKey)[] | undefined;
 }
 
 export interface AcquireOptions {

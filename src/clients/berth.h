@@ -57,7 +57,9 @@ typedef struct { /* zero or NULL: the default */
   int allow_plain_password;                /* 1: send it to other machines also without TLS */
   double timeout;                          /* seconds for one HTTP exchange; default 15 */
   double retry_for;                        /* seconds; default 30, with one URL 10; < 0: none */
-  const char *nonce, *vendor_keys;         /* of this device; up to 8 texts `x` with commas */
+  const char *nonce;                       /* of this device */
+  const char *root_keys; /* of the vendor, for berth_verify; up to 8 texts `x` with commas */
+  const char *retired;   /* issuing keys that berth_verify refuses; up to 64 texts `x` */
 } berth_options;
 typedef struct {
   double wait;           /* seconds to wait for a free slot */
@@ -115,7 +117,7 @@ int berth_release(berth_client *, const char *user, berth_error *);
 /* Counts n once, however often it has to be sent. */
 int berth_consume(berth_client *, long long n, const berth_consume_options *, berth_consumption *,
                   berth_error *);
-/* Checks a lease and its license by the vendor's key; makes no request. */
+/* Checks a lease and its license by the vendor's root key; makes no request. */
 int berth_verify(berth_client *, const char *lease, const char *license, berth_lease *,
                  berth_error *);
 #ifdef __cplusplus
@@ -140,9 +142,11 @@ int berth_verify(berth_client *, const char *lease, const char *license, berth_l
 #ifdef BERTH_WITH_OPENSSL
 #include <openssl/evp.h>
 #endif
-/* The limits of a lease and a license, in bytes: of a signed document, of the proof of a license by
- * code, and of the members of one object. The other clients have the same ones. */
+/* The limits of a lease and a license, in bytes: of a signed document, of the certificate in it,
+ * of the proof of a license by code, and of the members of one object. The other clients have the
+ * same ones. */
 #define B_MAX_DOCUMENT 49152
+#define B_MAX_CERTIFICATE 1024
 #define B_MAX_BUNDLE 131072
 #define B_MAX_MEMBERS 256
 #define B_YEAR_9999 253402300799LL /* its last second */
@@ -195,11 +199,12 @@ typedef struct { char url[512], token[512]; int has_answered; } b_server;
 struct berth_client {
   pthread_mutex_t lock; /* never held during a request or a callback */
   pthread_cond_t changed; pthread_t thread; pid_t pid;
-  int has_thread, has_thread_ended, is_closing, calls, server_count, current, key_count;
+  int has_thread, has_thread_ended, is_closing, calls, server_count, current, root_count;
+  int retired_count;
   double timeout, retry_for, give_up_at; /* give_up_at: the end of all calls, at exit; else 0 */
   double unanswered_at; /* when the last heartbeat failed that no server answered */
   char appliance[64], product[257], ca[1024], certificate[1024], login[520], nonce[129], host[257];
-  unsigned char keys[8][32]; b_server servers[8]; berth_client *next;
+  unsigned char roots[8][32], retired[64][32]; b_server servers[8]; berth_client *next;
   b_hold *slots;
   berth_slot *reporting; /* its on_loss is being called */
 };
@@ -1029,6 +1034,22 @@ static long b_decode(const char *text, size_t size, int width, void *out, long r
     if (have < 8) continue; else if (count == room) return -1;
     have -= 8; ((unsigned char *)out)[count++] = (unsigned char)(bits >> have); }
   return have < width && !(bits & ((1u << have) - 1)) ? count : -1; }
+/* Public keys of small order, with the highest bit clear: one signature fits every text. */
+static const char *const b_small_order_keys[] = {
+  "0000000000000000000000000000000000000000000000000000000000000000",
+  "0100000000000000000000000000000000000000000000000000000000000000",
+  "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+  "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+  "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+  "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+  "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f"};
+static int b_decode_key(const char *x, unsigned char key[32]) {
+  unsigned char y[32]; char hex[65]; if (b_decode(x, strlen(x), 6, key, 32) != 32) return 0;
+  memcpy(y, key, 32); y[31] &= 127; b_hex(y, 32, hex);
+  for (size_t i = 0; i < B_COUNT(b_small_order_keys); i++)
+    if (b_is(hex, b_small_order_keys[i])) return 0;
+  return 1;
+}
 #ifdef BERTH_WITH_OPENSSL
 static int b_decode_all(const char *text, int width, void *out, long size) {
   return b_decode(text, strlen(text), width, out, size) == size; }
@@ -1038,6 +1059,11 @@ typedef struct {
   char *owned, *header, *payload; /* the first two are to be freed; JSON */
   const void *text; size_t size; unsigned char signature[64]; /* the text that is signed */
 } b_document;
+typedef struct { /* a license or policy, with the certificate of the issuing key that signed it */
+  b_document document, certificate;
+  char cert[B_MAX_CERTIFICATE + 1], kid[17], certificate_kid[17], vendor[17];
+  unsigned char key[32]; /* the issuing key */
+} b_certified;
 typedef struct { /* what the vendor granted */
   char appliance[17], lic[65], product[257]; unsigned char key[32]; int is_enabled;
   long long license_id, serial, start, until, grace_hours, timeout_minutes, borrow_hours;
@@ -1048,10 +1074,6 @@ static int b_is_signed(const unsigned char key[32], const b_document *d) {
   int is_signed = public_key && md && EVP_DigestVerifyInit(md, NULL, NULL, NULL, public_key) == 1
       && EVP_DigestVerify(md, d->signature, 64, d->text, d->size) == 1;
   EVP_MD_CTX_free(md); EVP_PKEY_free(public_key); return is_signed; }
-static const unsigned char *b_signer(berth_client *c, const b_document *d, b_document *other) {
-  int i = 0;
-  while (i < c->key_count && !(b_is_signed(c->keys[i], d) && b_is_signed(c->keys[i], other))) i++;
-  return i < c->key_count ? c->keys[i] : NULL; }
 static int b_open(b_document *d, const char *text, const char *type) {
   const char *dot = strchr(text, '.'), *last = dot ? strchr(dot + 1, '.') : NULL;
   char algorithm[8], found[32]; d->text = text; d->size = last ? (size_t)(last - text) : 0;
@@ -1064,6 +1086,74 @@ static int b_open(b_document *d, const char *text, const char *type) {
       && b_is_object(d->payload, (size_t)payload, 1) && b_decode_all(last + 1, 6, d->signature, 64)
       && !b_find(d->header, "crit") && b_read(d->header, B_FIELDS({'t', "alg", B_AT(algorithm)},
       {'t', "typ", B_AT(found)})) && b_is(algorithm, "EdDSA") && b_is(found, type); }
+static int b_read_key(const char *jwk, unsigned char key[32]) {
+  char type[8], curve[16], x[44];
+  return b_read(jwk, B_FIELDS({'t', "kty", B_AT(type)}, {'t', "crv", B_AT(curve)},
+      {'t', "x", B_AT(x)})) && b_is(type, "OKP") && b_is(curve, "Ed25519") && b_decode_key(x, key);
+}
+/* The first 80 bits of the hash of a key, which name its owner. */
+static void b_key_id(const unsigned char key[32], char id[17]) {
+  unsigned char hash[32];
+  char hex[65];
+  b_sha256(key, 32, hash, hex);
+  for (int i = 0; i < 16; i++) {
+    unsigned bits = (unsigned)hash[5 * i / 8] << 8 | hash[5 * i / 8 + 1];
+    id[i] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"[bits >> (11 - 5 * i % 8) & 31];
+  }
+  id[16] = '\0';
+}
+static int b_count_members(const char *object) { /* of a checked object; -1: it is none */
+  const char *p = b_space(object);
+  int count = 0;
+  if (*p != '{') return -1;
+  for (p = b_space(p + 1); *p && *p != '}'; count++) {
+    p = b_space(b_skip_string(p));
+    if (*p != ':') return -1;
+    p = b_space(b_skip(b_space(p + 1), 64, NULL, NULL, 0, NULL));
+    if (*p == ',') p = b_space(p + 1);
+  }
+  return count;
+}
+/* Reads a license or policy and its certificate; no signature is checked. Its header has these
+ * members alone, in this order, without white space: nobody can read it differently. */
+static int b_open_certified(b_certified *l, const char *text, const char *type) {
+  char expected[B_MAX_CERTIFICATE + 256];
+  long long issued, until, trust;
+  if (!b_open(&l->document, text, type) || !b_read(l->document.header,
+      B_FIELDS({'t', "kid", B_AT(l->kid)}, {'t', "cert", B_AT(l->cert)}))) return 0;
+  snprintf(expected, sizeof expected,
+      "{\"alg\":\"EdDSA\",\"typ\":\"%s\",\"kid\":\"%s\",\"cert\":\"%s\"}", type, l->kid, l->cert);
+  if (!b_is(l->document.header, expected) || !b_open(&l->certificate, l->cert, "berth-key+jwt")
+      || !b_read(l->certificate.header, B_FIELDS({'t', "kid", B_AT(l->certificate_kid)}))) return 0;
+  const char *content = l->certificate.payload, *jwk = b_find(content, "cnf.jwk");
+  if (b_count_members(l->certificate.header) != 3 || b_count_members(content) != 5
+      || b_count_members(b_find(content, "cnf")) != 1 || !jwk
+      || !b_read_key(jwk, l->key) || !b_read(content, B_FIELDS({'t', "iss", B_AT(l->vendor)},
+      {'n', "iat", B_AT(issued)}, {'n', "until", B_AT(until)}, {'n', "trust", B_AT(trust)})))
+    return 0;
+  /* Installed licenses outlive their key: `until` is not compared with the time. */
+  return issued < until && until <= B_YEAR_9999 && trust >= 1 && trust <= 1000000;
+}
+/* Finds the root of the vendor: it signed the certificate, and the issuing key the document. */
+static const char *b_check_issuer(const berth_client *c, const b_certified *l,
+    const unsigned char **root) {
+  char id[17], vendor[17];
+  *root = NULL;
+  for (int i = 0; i < c->root_count; i++) {
+    b_key_id(c->roots[i], id);
+    if (!*root && b_is(id, l->vendor)) *root = c->roots[i];
+    /* A root signs certificates alone. */
+    if (!memcmp(c->roots[i], l->key, 32)) return "license_forged";
+  }
+  b_key_id(l->key, id);
+  if (!*root || !b_is(l->certificate_kid, l->vendor) || !b_is(l->kid, id)
+      || !b_read(l->document.payload, B_FIELDS({'t', "iss", B_AT(vendor)}))
+      || !b_is(vendor, l->vendor) || !b_is_signed(*root, &l->certificate)
+      || !b_is_signed(l->key, &l->document)) return "license_forged";
+  for (int i = 0; i < c->retired_count; i++)
+    if (!memcmp(c->retired[i], l->key, 32)) return "retired_key";
+  return NULL;
+}
 static int b_read_time(const char *text, long long *out) {
   struct tm t = {0}; int end = 0, count = sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &t.tm_year,
       &t.tm_mon, &t.tm_mday, &t.tm_hour, &t.tm_min, &t.tm_sec, &end);
@@ -1074,23 +1164,19 @@ static int b_read_time(const char *text, long long *out) {
 static int b_read_grant(const char *terms, const char *keys, const char *path, b_grant *g) {
   const char *key = b_find(keys, path);
   char start[32] = "1970-01-01T00:00:00Z", until[32] = "9999-12-31T23:59:59Z";
-  char type[8], curve[16], x[44];
   int is_good = key && b_read(terms, B_FIELDS({'t', "terms.product", B_AT(g->product)},
       {'b', "terms.enabled", B_AT(g->is_enabled)}, {'T', "terms.start", B_AT(start)},
       {'T', "terms.valid_until", B_AT(until)}, {'H', "terms.grace_hours", B_AT(g->grace_hours)},
       {'h', "terms.timeout_minutes", B_AT(g->timeout_minutes)},
-      {'H', "terms.borrow_hours", B_AT(g->borrow_hours)}))
-      && b_read(key, B_FIELDS({'t', "kty", B_AT(type)}, {'t', "crv", B_AT(curve)},
-      {'t', "x", B_AT(x)}));
-  return is_good && b_read_time(start, &g->start) && b_read_time(until, &g->until)
-      && b_is(type, "OKP") && b_is(curve, "Ed25519") && b_decode_all(x, 6, g->key, 32); }
-static const char *b_check_license(berth_client *c, const char *text, b_document *d, b_grant *g) {
-  unsigned char hash[32];
-  if (!b_open(d, text, "berth-license+jwt") || !b_read_grant(d->payload, d->payload, "cnf.jwk", g)
-      || !b_read(d->payload, B_FIELDS({'t', "appliance", B_AT(g->appliance)},
-      {'n', "license_id", B_AT(g->license_id)},
+      {'H', "terms.borrow_hours", B_AT(g->borrow_hours)})) && b_read_key(key, g->key);
+  return is_good && b_read_time(start, &g->start) && b_read_time(until, &g->until); }
+static const char *b_check_license(berth_client *c, const char *text, b_certified *l, b_grant *g) {
+  unsigned char hash[32]; const unsigned char *root; const b_document *d = &l->document;
+  if (!b_open_certified(l, text, "berth-license+jwt")
+      || !b_read_grant(d->payload, d->payload, "cnf.jwk", g) || !b_read(d->payload,
+      B_FIELDS({'t', "appliance", B_AT(g->appliance)}, {'n', "license_id", B_AT(g->license_id)},
       {'n', "serial", B_AT(g->serial)}))) return "license_malformed";
-  b_sha256(text, strlen(text), hash, g->lic); return b_signer(c, d, d) ? NULL : "license_forged"; }
+  b_sha256(text, strlen(text), hash, g->lic); return b_check_issuer(c, l, &root); }
 /* Turns a code into canonical symbols, without the check symbols of rows; returns their number. */
 static size_t b_canonical(const char *code, void *symbols, size_t room, int has_rows) {
   size_t size = 0, read = 0; char *out = symbols;
@@ -1101,8 +1187,9 @@ static size_t b_canonical(const char *code, void *symbols, size_t room, int has_
     if (!is_check) out[size++] = strchr("IL", symbol) ? '1' : symbol == 'O' ? '0' : symbol; }
   return has_rows && read != 115 ? 0 : size; }
 /* Checks a bundle, the proof of a license by code. The vendor has signed its parts with lengths. */
-static const char *b_check_bundle(berth_client *c, const char *text, b_document *d,
+static const char *b_check_bundle(berth_client *c, const char *text, b_certified *l,
     b_buffer *b, b_grant *g) {
+  b_document *d = &l->document; const unsigned char *root = NULL;
   char confirmation[512], key[4096], initialization[256], prefix_hex[11], nonce_hex[11];
   char symbols[115], initial[32], hex[65]; long long version, kind;
   unsigned char appliance[10], prefix[5], nonce[5], code[68], policy[32], hash[32], kind_byte;
@@ -1114,7 +1201,8 @@ static const char *b_check_bundle(berth_client *c, const char *text, b_document 
       {'t', "appliance_id", B_AT(g->appliance)})) || version != 2 || kind < 1 || kind > 2
       || !b_decode_all(g->appliance, 5, appliance, 10) || !b_decode_all(prefix_hex, 4, prefix, 5)
       || !b_decode_all(nonce_hex, 4, nonce, 5) || b_canonical(confirmation, B_AT(symbols), 1) != 109
-      || b_decode(symbols, 109, 5, code, 68) != 68 || !b_open(d, d->owned, "berth-policy+jwt")
+      || b_decode(symbols, 109, 5, code, 68) != 68
+      || !b_open_certified(l, d->owned, "berth-policy+jwt")
       || !b_read_grant(d->payload, text, "appliance_jwk", g)) return "license_malformed";
   b_sha256(d->owned, strlen(d->owned), policy, hex); kind_byte = (unsigned char)kind;
   const struct { const void *data; size_t size; } parts[] = {
@@ -1126,12 +1214,13 @@ static const char *b_check_bundle(berth_client *c, const char *text, b_document 
     b_append(b, length, 4); b_append(b, parts[i].data, parts[i].size); }
   b_sha256(g->key, 32, hash, hex); b_document proof = {.text = b->data, .size = b->size};
   memcpy(proof.signature, code, 64);
-  if (b->has_failed || memcmp(hash, appliance, 10)) return "license_forged";
-  const unsigned char *vendor = b_signer(c, &proof, d); if (!vendor) return "license_forged";
+  if (b->has_failed || memcmp(hash, appliance, 10) || !b_is_signed(l->key, &proof))
+    return "license_forged";
+  const char *problem = b_check_issuer(c, l, &root); if (problem) return problem;
   b_sha256(code, 68, hash, g->lic); g->serial = code[66] << 8 | code[67];
   int days = code[64] << 8 | code[65]; /* 0: the end is that of the policy */
   if (days) g->until = 86400LL * days;
-  b->size = 0; b_append(b, vendor, 32); b_append(b, key, strlen(key));
+  b->size = 0; b_append(b, root, 32); b_append(b, key, strlen(key));
   b_sha256(b->data, b->size, hash, hex); hex[13] = '\0'; g->license_id = strtoll(hex, NULL, 16);
   return NULL; }
 static const char *b_check_lease(const berth_client *c, const char *lease, const b_grant *g,
@@ -1165,11 +1254,12 @@ static const char *b_check_lease(const berth_client *c, const char *lease, const
   return NULL; }
 static const char *b_check(berth_client *c, const char *lease, const char *license,
     berth_lease *out) {
-  b_grant granted = {0}; b_document licensed = {0}, leased = {0}; b_buffer proof = {0};
+  b_grant granted = {0}; b_certified licensed = {0}; b_document leased = {0}; b_buffer proof = {0};
   const char *code = *license == '{' ? b_check_bundle(c, license, &licensed, &proof, &granted)
       : b_check_license(c, license, &licensed, &granted);
   if (!code) code = b_check_lease(c, lease, &granted, &leased, out);
-  free(proof.data); free(licensed.owned); free(licensed.header); free(leased.header); return code; }
+  free(proof.data); free(licensed.document.owned); free(licensed.document.header);
+  free(licensed.certificate.header); free(leased.header); return code; }
 static void b_choose_nonce(berth_client *c) {
   static const char *const files[] = {"/etc/machine-id", "/var/lib/dbus/machine-id"};
   char text[160] = "berth-device-v1:"; unsigned char hash[32];
@@ -1189,8 +1279,8 @@ static void b_choose_nonce(berth_client *c) {
 int berth_verify(berth_client *c, const char *lease, const char *license, berth_lease *out,
     berth_error *e) {
   const char *problem = NULL;
-  if (!lease || !license || !c || !c->key_count)
-    problem = "lease, license and vendor_keys are needed";
+  if (!lease || !license || !c || !c->root_count)
+    problem = "lease, license and root_keys are needed";
   else if (B_HAS_CHECK && !c->nonce[0]) /* else a lease for any device would fit */
     problem = "this machine has no machine id: give the option nonce";
   int kind = b_enter(c, problem, e);
@@ -1276,16 +1366,24 @@ static int b_is_unencrypted(const char *url) {
   if (end) size = (size_t)end;
   return size == 0 || !strchr(":/", host[size]); /* strchr also finds the end */
 }
+/* Reads a list of keys. Returns their number; -1: malformed, or too many. */
+static int b_read_keys(const char *list, unsigned char keys[][32], int room) {
+  char text[600];
+  int count = 0;
+  for (list = list && *list ? list : NULL; b_next_text(&list, text); count++)
+    if (count == room || !b_decode_key(text, keys[count])) return -1;
+  return count;
+}
 static const char *b_configure(berth_client *c, const berth_options *o) {
   static const char legal[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~-";
   char text[600];
   for (const char *list = o->urls; b_next_text(&list, text);)
       if (!b_add_url(c, text))
           return "up to 8 urls: http(s)://HOST:PORT; give the address without /api/v4";
-  const char *keys = o->vendor_keys && *o->vendor_keys ? o->vendor_keys : NULL;
-  for (const char *list = keys; b_next_text(&list, text); c->key_count++)
-      if (c->key_count == 8 || b_decode(text, strlen(text), 6, c->keys[c->key_count], 32) != 32)
-      return "each of up to 8 vendor_keys must be a text `x` of 43 characters";
+  c->root_count = b_read_keys(o->root_keys, c->roots, 8);
+  c->retired_count = b_read_keys(o->retired, c->retired, 64);
+  if (c->root_count < 0) return "each of up to 8 root_keys must be a text `x` of 43 characters";
+  if (c->retired_count < 0) return "each of up to 64 retired must be a text `x` of 43 characters";
   c->timeout = o->timeout == 0 ? 15 : o->timeout;
   c->retry_for = o->retry_for != 0 ? o->retry_for : c->server_count > 1 ? 30 : 10;
   const char *password = o->login_password ? o->login_password : "", *nonce = o->nonce;

@@ -12,6 +12,7 @@
 const MAX_BODY_BYTES = 1_048_576;
 // The limits of a lease and a license, in bytes; the other clients have the same ones.
 const MAX_DOCUMENT_LENGTH = 49_152;
+const MAX_CERTIFICATE_LENGTH = 1_024;
 const MAX_BUNDLE_LENGTH = 131_072;
 /** Of one object. */
 const MAX_MEMBERS = 256;
@@ -608,22 +609,36 @@ function parseDocument(text, type) {
   if (parts.length !== 3 || !headerBytes || !payloadBytes || !signature) return null;
   try {
     const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-    const header = parseStrictObject(utf8.decode(headerBytes));
+    const headerText = utf8.decode(headerBytes);
+    const header = parseStrictObject(headerText);
     const payload = parseStrictObject(utf8.decode(payloadBytes));
     if (!header || !payload || header.alg !== "EdDSA" || header.typ !== type) return null;
     if ("crit" in header || typeof header.kid !== "string") return null;
-    return { header, payload, signed: encode(`${parts[0]}.${parts[1]}`), signature };
+    return { header, headerText, payload, signed: encode(`${parts[0]}.${parts[1]}`), signature };
   } catch {
     return null;
   }
 }
+
+/** Public keys of small order, with the highest bit clear: one signature fits every text. */
+const SMALL_ORDER_KEYS = new Set([
+  "0000000000000000000000000000000000000000000000000000000000000000",
+  "0100000000000000000000000000000000000000000000000000000000000000",
+  "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+  "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+  "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+  "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+  "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+]);
 
 /** The 32 bytes of an Ed25519 public key: of a JSON Web Key, or of its member `x` alone. */
 function readKey(key) {
   const isJwk = isObject(key);
   if (isJwk && (key.kty !== "OKP" || key.crv !== "Ed25519")) return null;
   const bytes = decodeBase64(isJwk ? key.x : key);
-  return bytes?.length === 32 ? bytes : null;
+  if (bytes?.length !== 32) return null;
+  const unsigned = toHex(Uint8Array.from(bytes, (byte, i) => (i === 31 ? byte & 127 : byte)));
+  return SMALL_ORDER_KEYS.has(unsigned) ? null : bytes;
 }
 
 function getSubtle() {
@@ -676,22 +691,80 @@ function areTermsValid(terms) {
 
 const malformedLicense = () => refuseLease("license_malformed", "the license is malformed");
 const forgedLicense = () =>
-  refuseLease("license_forged", "the license is not signed with a key of this vendor");
+  refuseLease("license_forged", "the license is not signed by the vendor of this application");
+
+const hasOnly = (value, names) =>
+  isObject(value) &&
+  Object.keys(value).length === names.length &&
+  names.every((name) => Object.hasOwn(value, name));
+
+/** Whether a header has these members alone, in this order, without white space. */
+const hasExactHeader = ({ header, headerText }, names) =>
+  names.every((name) => typeof header[name] === "string") &&
+  headerText === JSON.stringify(Object.fromEntries(names.map((name) => [name, header[name]])));
+
+/** A license or policy with the certificate of the issuing key that signed it; otherwise null. */
+function parseCertified(text, type) {
+  const document = parseDocument(text, type);
+  if (!document || !hasExactHeader(document, ["alg", "typ", "kid", "cert"])) return null;
+  const { cert } = document.header;
+  const certificate =
+    cert.length > MAX_CERTIFICATE_LENGTH ? null : parseDocument(cert, "berth-key+jwt");
+  if (!certificate || !hasOnly(certificate.header, ["alg", "typ", "kid"])) return null;
+  const { iss, iat, until, cnf, trust } = certificate.payload;
+  const areMembersKnown =
+    hasOnly(certificate.payload, ["iss", "iat", "until", "cnf", "trust"]) && hasOnly(cnf, ["jwk"]);
+  const key = areMembersKnown && isObject(cnf.jwk) ? readKey(cnf.jwk) : null;
+  // Installed licenses outlive their key: `until` is not compared with the time.
+  const areValuesValid =
+    typeof iss === "string" &&
+    [iat, until].every((seconds) => isCount(seconds) && seconds <= YEAR_9999) &&
+    iat < until &&
+    isCount(trust) &&
+    trust >= 1 &&
+    trust <= 1_000_000;
+  return key && areValuesValid ? { document, certificate, vendor: iss, key } : null;
+}
+
+/** The first 80 bits of the hash of a key, which name its owner. */
+async function keyId(key) {
+  const digits = toHex((await hash(key)).subarray(0, 10));
+  const symbols = BigInt(`0x${digits}`).toString(32).padStart(16, "0");
+  return symbols.replaceAll(/./g, (symbol) => SYMBOLS[parseInt(symbol, 32)]);
+}
+
+/** The root of the vendor: it signed the certificate, and the issuing key the document. */
+async function requireRoot({ document, certificate, vendor, key }, { rootKeys, retired }) {
+  const ids = await Promise.all(rootKeys.map(keyId));
+  const root = rootKeys[ids.indexOf(vendor)];
+  // A root signs certificates alone.
+  const isIssuingKey = !rootKeys.some((rootKey) => isEqualBytes(rootKey, key));
+  const isGenuine =
+    root !== undefined &&
+    isIssuingKey &&
+    certificate.header.kid === vendor &&
+    document.header.kid === (await keyId(key)) &&
+    document.payload.iss === vendor &&
+    (await verifySignature(root, certificate)) &&
+    (await verifySignature(key, document));
+  if (!isGenuine) throw forgedLicense();
+  if (retired.some((retiredKey) => isEqualBytes(retiredKey, key))) {
+    const text = "the license is signed with a retired key; ask the operator to renew it";
+    throw refuseLease("retired_key", text);
+  }
+  return root;
+}
 
 /** What the vendor granted, from a license document. */
-async function readSignedLicense(text, vendorKeys) {
-  const document = parseDocument(text, "berth-license+jwt");
-  if (!document) throw malformedLicense();
-  const { appliance, cnf, license_id: licenseId, serial, terms } = document.payload;
+async function readSignedLicense(text, accepted) {
+  const certified = parseCertified(text, "berth-license+jwt");
+  if (!certified) throw malformedLicense();
+  const { appliance, cnf, license_id: licenseId, serial, terms } = certified.document.payload;
   const key = isObject(cnf) && isObject(cnf.jwk) ? readKey(cnf.jwk) : null;
   const areIdsValid = typeof appliance === "string" && isCount(licenseId) && isCount(serial);
   if (!key || !areIdsValid || !areTermsValid(terms)) throw malformedLicense();
-  for (const vendorKey of vendorKeys) {
-    if (await verifySignature(vendorKey, document)) {
-      return { appliance, key, licenseId, serial, lic: toHex(await hash(encode(text))), terms };
-    }
-  }
-  throw forgedLicense();
+  await requireRoot(certified, accepted);
+  return { appliance, key, licenseId, serial, lic: toHex(await hash(encode(text))), terms };
 }
 
 /** A code in canonical symbols: as people read it, I and L are 1, and O is 0. */
@@ -714,7 +787,7 @@ const decodeHex = (text) =>
   Uint8Array.from(text.match(/../g) ?? [], (digits) => parseInt(digits, 16));
 
 /** What the vendor granted by a confirmation code, from the bundle of the license. */
-async function readLicenseByCode(text, vendorKeys) {
+async function readLicenseByCode(text, accepted) {
   const bundle = encode(text).length > MAX_BUNDLE_LENGTH ? null : parseStrictObject(text);
   const names = ["policy", "confirmation_code", "license_key", "appliance_id", "hardware_prefix"];
   const isString = (name) => typeof bundle[name] === "string";
@@ -728,10 +801,11 @@ async function readLicenseByCode(text, vendorKeys) {
     symbols.length === 115 ? decodeSymbols(symbols.replaceAll(/(.{19})./g, "$1"), 68) : null;
   const appliance = /^.{16}$/.test(appliance_id) ? decodeSymbols(appliance_id, 10) : null;
   const key = isObject(appliance_jwk) ? readKey(appliance_jwk) : null;
-  const policy = parseDocument(bundle.policy, "berth-policy+jwt");
+  const policy = parseCertified(bundle.policy, "berth-policy+jwt");
   const isKnown = bundle.version === 2 && (kind === 1 || kind === 2);
   if (!isKnown || !isHex || !code || !appliance || !key || !policy) throw malformedLicense();
-  if (!areTermsValid(policy.payload.terms)) throw malformedLicense();
+  const { terms } = policy.document.payload;
+  if (!areTermsValid(terms)) throw malformedLicense();
 
   const licenseKey = encode(license_key.normalize("NFC"));
   const items = [
@@ -754,26 +828,21 @@ async function readLicenseByCode(text, vendorKeys) {
     signature: code.subarray(0, 64),
   };
   const ownId = (await hash(key)).subarray(0, 10);
-  for (const vendorKey of vendorKeys) {
-    const isSigned =
-      isEqualBytes(ownId, appliance) &&
-      (await verifySignature(vendorKey, confirmation)) &&
-      (await verifySignature(vendorKey, policy));
-    if (isSigned) {
-      const days = code[64] * 256 + code[65];
-      const end = days === 0 ? {} : { valid_until: new Date(days * 86_400_000).toISOString() };
-      const id = toHex(await hash(concatBytes(vendorKey, licenseKey)));
-      return {
-        appliance: appliance_id,
-        key,
-        licenseId: parseInt(id.slice(0, 13), 16),
-        serial: code[66] * 256 + code[67],
-        lic: toHex(await hash(code)),
-        terms: { ...policy.payload.terms, ...end },
-      };
-    }
-  }
-  throw forgedLicense();
+  const isConfirmed =
+    isEqualBytes(ownId, appliance) && (await verifySignature(policy.key, confirmation));
+  if (!isConfirmed) throw forgedLicense();
+  const root = await requireRoot(policy, accepted);
+  const days = code[64] * 256 + code[65];
+  const end = days === 0 ? {} : { valid_until: new Date(days * 86_400_000).toISOString() };
+  const id = toHex(await hash(concatBytes(root, licenseKey)));
+  return {
+    appliance: appliance_id,
+    key,
+    licenseId: parseInt(id.slice(0, 13), 16),
+    serial: code[66] * 256 + code[67],
+    lic: toHex(await hash(code)),
+    terms: { ...terms, ...end },
+  };
 }
 
 function isLeaseValid({ iss, sub, aud, license_id, serial, lic, iat, exp, nbf, nonce }) {
@@ -790,9 +859,9 @@ function isLeaseValid({ iss, sub, aud, license_id, serial, lic, iat, exp, nbf, n
 
 const toSeconds = (time, never) => (time === null ? never : Date.parse(time) / 1000);
 
-async function checkLease(lease, license, { vendorKeys, product, nonce }) {
+async function checkLease(lease, license, { product, nonce, ...accepted }) {
   const readLicense = license.startsWith("{") ? readLicenseByCode : readSignedLicense;
-  const granted = await readLicense(license, vendorKeys);
+  const granted = await readLicense(license, accepted);
   const document = parseDocument(lease, "berth-lease+jwt");
   if (!document || !isLeaseValid(document.payload)) {
     throw refuseLease("lease_malformed", "the lease is malformed");
@@ -1686,13 +1755,10 @@ class Engine {
   }
 
   async verify(lease, license) {
-    const { vendorKeys, product } = this.#options;
-    requireArgument(
-      vendorKeys.length > 0,
-      "vendorKeys: a lease check needs the vendor's public key",
-    );
+    const { rootKeys, retired, product } = this.#options;
+    requireArgument(rootKeys.length > 0, "rootKeys: a lease check needs the vendor's root key");
     const nonce = await this.getNonce();
-    return await checkLease(lease, license, { vendorKeys, product, nonce });
+    return await checkLease(lease, license, { rootKeys, retired, product, nonce });
   }
 }
 
@@ -1792,15 +1858,20 @@ function readClientOptions(urls, product, options) {
     plain === undefined || allowPlainPassword,
     `login: the password would be sent without encryption to ${plain}; ${help}`,
   );
-  const keys = typeof options.vendorKeys === "string" ? [options.vendorKeys] : options.vendorKeys;
-  requireArgument(Array.isArray(keys), "vendorKeys: give a key, or a list of keys");
-  const vendorKeys = keys.map((key) => {
+  const rootKeys = readKeys("rootKeys", options.rootKeys);
+  const retired = readKeys("retired", options.retired);
+  const times = { timeout: timeout * 1000, retryFor: retryFor * 1000 };
+  return { urls: addresses, product, ca, certificate, login, nonce, rootKeys, retired, ...times };
+}
+
+function readKeys(name, given) {
+  const keys = typeof given === "string" ? [given] : given;
+  requireArgument(Array.isArray(keys), `${name}: give a key, or a list of keys`);
+  return keys.map((key) => {
     const bytes = readKey(key);
-    requireArgument(bytes, "vendorKeys: a key is a JWK of Ed25519, or its x of 43 characters");
+    requireArgument(bytes, `${name}: a key is a JWK of Ed25519, or its x of 43 characters`);
     return bytes;
   });
-  const times = { timeout: timeout * 1000, retryFor: retryFor * 1000 };
-  return { urls: addresses, product, ca, certificate, login, nonce, vendorKeys, ...times };
 }
 
 /** False for a Date, a Map and other instances of classes. */
@@ -1840,7 +1911,8 @@ const CLIENT_DEFAULTS = {
   timeout: 15,
   retryFor: null,
   nonce: null,
-  vendorKeys: [],
+  rootKeys: [],
+  retired: [],
 };
 
 // ---------------------------------------------------------------------------------------------

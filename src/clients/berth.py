@@ -51,7 +51,7 @@ import time
 import unicodedata
 import urllib.parse
 import weakref
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence
 from typing import Set, Tuple, Type, TypeVar, Union, cast
 
 __all__ = ["AccessDeniedError", "BerthError", "Borrow", "Client", "Consumption", "Feature"]
@@ -66,6 +66,7 @@ _MIN_TIMEOUT_MINUTES = 1 / 60
 _MAX_TIMEOUT_MINUTES = 5_256_000
 # The limits of a lease and a license, in bytes; the other clients have the same ones.
 _MAX_DOCUMENT = 49_152
+_MAX_CERTIFICATE = 1_024
 _MAX_BUNDLE = 131_072
 _MAX_MEMBERS = 256  # of one object
 _YEAR_9999 = 253_402_300_799  # its last second
@@ -616,6 +617,12 @@ def _decode_key(jwk: object) -> bytes:
     return data
 
 
+def _key_id(key: bytes) -> str:
+    """The first 80 bits of the hash of a key, which name its owner."""
+    number = int.from_bytes(hashlib.sha256(key).digest()[:10], "big")
+    return "".join(_SYMBOLS[number >> shift & 31] for shift in range(75, -1, -5))
+
+
 def _has_signature(key: bytes, data: bytes, signature: bytes) -> bool:
     import cryptography.exceptions
     from cryptography.hazmat.primitives.asymmetric import ed25519
@@ -632,6 +639,7 @@ class _Document:
     """A signed document (JWT) whose form is right; the signature is not checked yet."""
 
     header: Json
+    header_text: bytes
     payload: Json
     signed: bytes
     signature: bytes
@@ -643,15 +651,83 @@ class _Document:
         parts = text.split(".")
         if len(parts) != 3:
             raise ValueError("not three parts")
-        header = _parse_object(_decode_base64url(parts[0]), is_strict=True)
+        header_text = _decode_base64url(parts[0])
+        header = _parse_object(header_text, is_strict=True)
         if header.get("alg") != "EdDSA" or header.get("typ") != kind or "crit" in header:
             raise ValueError("another kind of document")
         payload = _parse_object(_decode_base64url(parts[1]), is_strict=True)
         signed = f"{parts[0]}.{parts[1]}".encode("ascii")
-        return cls(header, payload, signed, _decode_base64url(parts[2]))
+        return cls(header, header_text, payload, signed, _decode_base64url(parts[2]))
 
     def is_signed_by(self, key: bytes) -> bool:
         return _has_signature(key, self.signed, self.signature)
+
+    def require_header(self, *names: str) -> None:
+        """Only these members, in this order, without white space: it cannot be read differently."""
+        members = {name: _text(self.header, name) for name in names}
+        if self.header_text != json.dumps(members, separators=(",", ":")).encode("ascii"):
+            raise ValueError("the header has another form")
+
+
+@dataclasses.dataclass
+class _AcceptedKeys:
+    roots: List[bytes]
+    retired: List[bytes]
+
+
+@dataclasses.dataclass
+class _CertifiedDocument:
+    """A license or policy with the certificate of the vendor's issuing key that signed it."""
+
+    document: _Document
+    certificate: _Document
+    vendor: str
+    key: bytes
+
+    @classmethod
+    def parse(cls, text: str, kind: str) -> _CertifiedDocument:
+        document = _Document.parse(text, kind)
+        document.require_header("alg", "typ", "kid", "cert")
+        certificate_text = _text(document.header, "cert")
+        if len(certificate_text) > _MAX_CERTIFICATE:
+            raise ValueError("the certificate is too long")
+        certificate = _Document.parse(certificate_text, "berth-key+jwt")
+        _text(_only(certificate.header, "alg", "typ", "kid"), "kid")
+        content = certificate.payload
+        _only(content, "iss", "iat", "until", "cnf", "trust")
+        key = _decode_key(_only(content["cnf"], "jwk")["jwk"])
+        issued, until = (_integer(content, name, 0, _YEAR_9999) for name in ("iat", "until"))
+        _integer(content, "trust", 1, 1_000_000)
+        # Installed licenses outlive their key: `until` is not compared with the time.
+        if issued >= until:
+            raise ValueError("the certificate ends before it begins")
+        return cls(document, certificate, _text(content, "iss"), key)
+
+    def find_root(self, keys: _AcceptedKeys) -> bytes:
+        """The vendor's root: it signed the certificate, and the issuing key the document."""
+        named = [root for root in keys.roots if _key_id(root) == self.vendor]
+        is_genuine = (
+            len(named) > 0
+            and self.certificate.header["kid"] == self.vendor
+            and self.document.header["kid"] == _key_id(self.key)
+            and self.document.payload.get("iss") == self.vendor
+            # A root signs certificates alone.
+            and self.key not in keys.roots
+            and self.certificate.is_signed_by(named[0])
+            and self.document.is_signed_by(self.key)
+        )
+        if not is_genuine:
+            raise _LeaseFault("license_forged")
+        if self.key in keys.retired:
+            raise _LeaseFault("retired_key")
+        return named[0]
+
+
+def _only(value: object, *names: str) -> Json:
+    """An object with these members and no others."""
+    if not isinstance(value, dict) or set(value) != set(names):
+        raise ValueError("an object has other members")
+    return value
 
 
 def _parse_time(value: object) -> Optional[float]:
@@ -707,9 +783,9 @@ class _Granted:
     terms: _Terms
 
 
-def _read_license(text: str, vendor_keys: Iterable[bytes]) -> _Granted:
-    document = _Document.parse(text, "berth-license+jwt")
-    payload = document.payload
+def _read_license(text: str, keys: _AcceptedKeys) -> _Granted:
+    certified = _CertifiedDocument.parse(text, "berth-license+jwt")
+    payload = certified.document.payload
     confirmation = payload.get("cnf")
     if not isinstance(confirmation, dict):
         raise ValueError("cnf is missing")
@@ -721,8 +797,7 @@ def _read_license(text: str, vendor_keys: Iterable[bytes]) -> _Granted:
         digest=hashlib.sha256(text.encode("ascii")).hexdigest(),
         terms=_Terms.parse(payload),
     )
-    if not any(document.is_signed_by(key) for key in vendor_keys):
-        raise _LeaseFault("license_forged")
+    certified.find_root(keys)
     return granted
 
 
@@ -745,7 +820,7 @@ def _hex5(values: Json, name: str) -> bytes:
     return bytes.fromhex(text)
 
 
-def _read_bundle(text: str, vendor_keys: Iterable[bytes]) -> _Granted:
+def _read_bundle(text: str, keys: _AcceptedKeys) -> _Granted:
     if len(text.encode("utf-8")) > _MAX_BUNDLE:
         raise ValueError("too long")
     bundle = _parse_object(text, is_strict=True)
@@ -758,10 +833,10 @@ def _read_bundle(text: str, vendor_keys: Iterable[bytes]) -> _Granted:
     code = _decode_symbols(re.sub("(.{19}).", r"\1", symbols)[:109], 68)
     appliance = _decode_symbols(appliance_id, 10)
     policy_text = _text(bundle, "policy")
-    policy = _Document.parse(policy_text, "berth-policy+jwt")
+    policy = _CertifiedDocument.parse(policy_text, "berth-policy+jwt")
     license_key = unicodedata.normalize("NFC", _text(bundle, "license_key")).encode("utf-8")
     key = _decode_key(bundle.get("appliance_jwk"))
-    terms = _Terms.parse(policy.payload, days=int.from_bytes(code[64:66], "big"))
+    terms = _Terms.parse(policy.document.payload, days=int.from_bytes(code[64:66], "big"))
     items = [
         b"berth-confirm-v2",
         bytes([_integer(bundle, "kind", 0, 255)]),
@@ -774,18 +849,18 @@ def _read_bundle(text: str, vendor_keys: Iterable[bytes]) -> _Granted:
         code[64:],
     ]
     signed = b"".join(len(item).to_bytes(4, "big") + item for item in items)
-    is_own = hashlib.sha256(key).digest()[:10] == appliance
-    for vendor_key in vendor_keys if is_own else ():
-        if _has_signature(vendor_key, signed, code[:64]) and policy.is_signed_by(vendor_key):
-            return _Granted(
-                appliance=appliance_id,
-                key=key,
-                license_id=int(hashlib.sha256(vendor_key + license_key).hexdigest()[:13], 16),
-                serial=int.from_bytes(code[66:], "big"),
-                digest=hashlib.sha256(code).hexdigest(),
-                terms=terms,
-            )
-    raise _LeaseFault("license_forged")
+    is_confirmed = _has_signature(policy.key, signed, code[:64])
+    if hashlib.sha256(key).digest()[:10] != appliance or not is_confirmed:
+        raise _LeaseFault("license_forged")
+    root = policy.find_root(keys)
+    return _Granted(
+        appliance=appliance_id,
+        key=key,
+        license_id=int(hashlib.sha256(root + license_key).hexdigest()[:13], 16),
+        serial=int.from_bytes(code[66:], "big"),
+        digest=hashlib.sha256(code).hexdigest(),
+        terms=terms,
+    )
 
 
 def _check_lease(text: str, granted: _Granted, product: str, nonce: str) -> Lease:
@@ -830,6 +905,7 @@ def _check_lease(text: str, granted: _Granted, product: str, nonce: str) -> Leas
 _LEASE_MESSAGES = {
     "license_malformed": "the license is not a license of Berth, or is damaged; borrow again",
     "license_forged": "the license is not signed by the vendor of this application",
+    "retired_key": "the license is signed with a retired key; ask the operator to renew it",
     "lease_malformed": "the lease is not a lease of Berth, or is damaged; borrow again",
     "lease_forged": "the lease is not signed by the server that the license is for",
     "other_product": "the lease or the license is for another product",
@@ -1069,8 +1145,8 @@ class Client:
     machine without TLS, where others can read it. timeout: seconds of one HTTP exchange.
     retry_for: seconds for which a call is repeated while no server answers; default: 30 with
     several URLs, 10 with one. nonce: identifies this device in leases; default: made from the
-    machine id. vendor_keys: public keys of the vendor, or one, for `verify`: `x` of a JWK, or the
-    JWK.
+    machine id. root_keys: the public root key of the vendor for `verify`, or several keys: `x` of a
+    JWK, or the JWK. retired: issuing keys of the vendor that `verify` refuses, in the same forms.
     """
 
     def __init__(
@@ -1085,7 +1161,8 @@ class Client:
         timeout: float = 15.0,
         retry_for: Optional[float] = None,
         nonce: Optional[str] = None,
-        vendor_keys: Union[str, Mapping[str, Any], Sequence[Union[str, Mapping[str, Any]]]] = (),
+        root_keys: Union[str, Mapping[str, Any], Sequence[Union[str, Mapping[str, Any]]]] = (),
+        retired: Union[str, Mapping[str, Any], Sequence[Union[str, Mapping[str, Any]]]] = (),
     ) -> None:
         listed = urls.split(",") if isinstance(urls, str) else list(urls or ())
         self._servers = list(dict.fromkeys(_parse_server(url) for url in listed))
@@ -1100,9 +1177,10 @@ class Client:
         if nonce is not None and not _matches("[A-Za-z0-9._~-]{16,128}", nonce):
             raise _invalid("nonce must have 16 to 128 letters, digits or . _ ~ - characters")
         self._nonce = nonce
-        is_one = isinstance(vendor_keys, (str, Mapping))
-        given: Sequence[Any] = [vendor_keys] if is_one else list(vendor_keys or ())
-        self._vendor_keys = [_require_key(key) for key in given]
+        self._keys = _AcceptedKeys(
+            roots=_require_keys("root_keys", root_keys),
+            retired=_require_keys("retired", retired),
+        )
         self._basic = None if login is None else _basic_credentials(login)
         if not isinstance(allow_plain_password, bool):
             raise _invalid("allow_plain_password must be True or False")
@@ -1305,12 +1383,12 @@ class Client:
             return consumption
 
     def verify(self, lease: str, license: str) -> Lease:
-        """Checks a lease and its license against vendor_keys and this device. Makes no call.
+        """Checks a lease and its license against root_keys and this device. Makes no call.
 
         Raises LeaseRefusedError; its code says why. Needs the package `cryptography`.
         """
-        if not self._vendor_keys:
-            raise _invalid("there is no vendor key; give the option vendor_keys=")
+        if not self._keys.roots:
+            raise _invalid("the root key of the vendor is missing; give the option root_keys=")
         try:
             import cryptography  # noqa: F401
         except ImportError:
@@ -1322,7 +1400,7 @@ class Client:
             if not isinstance(license, str):
                 raise ValueError("not a text")
             read = _read_bundle if license.startswith("{") else _read_license
-            granted = read(license, self._vendor_keys)
+            granted = read(license, self._keys)
             code = "lease_malformed"
             if not isinstance(lease, str):
                 raise ValueError("not a text")
@@ -2138,12 +2216,17 @@ def _require_idempotency_key(key: Optional[str]) -> str:
     return key
 
 
-def _require_key(key: object) -> bytes:
+def _require_keys(name: str, keys: Any) -> List[bytes]:
+    listed = [keys] if isinstance(keys, (str, Mapping)) else list(keys or ())
+    return [_require_key(name, key) for key in listed]
+
+
+def _require_key(name: str, key: object) -> bytes:
     try:
         x = {"kty": "OKP", "crv": "Ed25519", "x": key} if isinstance(key, str) else key
         return _decode_key(dict(x) if isinstance(x, Mapping) else x)
     except ValueError:
-        message = "vendor_keys: a key must be `x` of an Ed25519 JWK: 43 characters of base64url"
+        message = f"{name}: a key must be `x` of an Ed25519 JWK: 43 characters of base64url"
         raise _invalid(message) from None
 
 

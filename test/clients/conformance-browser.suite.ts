@@ -11,7 +11,7 @@ import {
   makeSiteFolder,
   ProductOnServer,
   serveFolder,
-  VENDOR_PUBLIC_KEY,
+  ROOT_PUBLIC_KEY,
 } from "./conformance/site.ts";
 
 const PRODUCT = "browser";
@@ -56,7 +56,7 @@ async function openClientPage(origin: string): Promise<void> {
 /** An expression that creates a client. */
 const makeClient = (): string => {
   // Time for a busy machine.
-  const options = JSON.stringify({ vendorKeys: VENDOR_PUBLIC_KEY, timeout: 60, retryFor: 60 });
+  const options = JSON.stringify({ rootKeys: ROOT_PUBLIC_KEY, timeout: 60, retryFor: 60 });
   return `globalThis.client = new berth.Client("${server.url}", "${PRODUCT}", ${options})`;
 };
 

@@ -134,7 +134,7 @@ if (isSelected("c")) {
       buildC({ sources, flags: ["-std=c99", ...STRICT], program, hasOpenSsl: true });
       const license = issuer.license();
       const lease = issuer.lease(license, { nonce: null });
-      const child = Bun.spawn([program, issuer.vendor.x, PRODUCT, lease, license], {
+      const child = Bun.spawn([program, issuer.rootKey, PRODUCT, lease, license], {
         stdout: "pipe",
       });
       expect(await child.stdout.text()).toBe(

@@ -4,9 +4,11 @@
 //   bun run test:clients conformance-leases                  all clients
 //   BERTH_CLIENT=c bun run test:clients conformance-leases   one of python, c, node and bun
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startBinary, type ServerProcess } from "../support/binary.ts";
+import { publicPart } from "../../src/license/documents/keys.ts";
+import { codeBlocksIn } from "../support/documents.ts";
 import { mutateDocument } from "../support/mutate-document.ts";
 import { chooseSize, createRandom, makeTempFolder, seed } from "../support/suite-harness.ts";
 import { prepareDriver, selectedClients } from "./conformance/clients.ts";
@@ -20,7 +22,12 @@ import {
   verify,
   verifyWithExample,
 } from "./conformance/lease-scenarios.ts";
+import { findPythons, prepareEnvironment } from "./conformance/python-builds.ts";
 import { hoursFromNow } from "./conformance/world.ts";
+import { RETIRED_KEY, VENDOR_KEY } from "../vectors/generate.ts";
+import { BAD_LICENSES, GOOD_LICENSES, RETIRED_LICENSE } from "../vectors/verdicts.ts";
+
+const VECTORS = join(import.meta.dir, "../vectors/documents");
 
 const MUTATIONS = chooseSize(400, 20_000);
 
@@ -39,8 +46,48 @@ describe("the lease check in the guide", () => {
   }
 });
 
+describe("the license check in the guide for PyJWT", () => {
+  const verdicts = [...GOOD_LICENSES, ...BAD_LICENSES];
+  // PyJWT refuses these texts before the check, which another library accepts.
+  const isRefused = new Set(["bad-kid-not-text", "bad-line-break"]);
+  const expected = new Map([
+    ...verdicts.map(
+      ({ name, isAcceptedByLibrary }) =>
+        [name, isAcceptedByLibrary && !isRefused.has(name)] as const,
+    ),
+    [RETIRED_LICENSE, true],
+    [`${RETIRED_LICENSE} with its key in the list`, false],
+  ]);
+  const accepted = new Map<string, boolean>();
+
+  beforeAll(async () => {
+    const [python = ""] = findPythons().values();
+    const environment = prepareEnvironment(python, ["PyJWT", "cryptography"]);
+    const folder = makeTempFolder();
+    const example = codeBlocksIn("python").find(({ text }) => text.includes("def check_license("));
+    writeFileSync(join(folder, "check_license.py"), example?.text ?? "");
+    const inputs = [...expected.keys()].map((title) => ({
+      license: readFileSync(join(VECTORS, `${title.split(" ")[0]}.jwt`), "utf8"),
+      root_key: publicPart(VENDOR_KEY),
+      retired: title.includes(" ") ? [RETIRED_KEY.x] : [],
+    }));
+    const program = join(import.meta.dir, "conformance/builds/licenses.py");
+    const child = Bun.spawn([join(environment, "bin", "python"), "-B", program], {
+      env: { PYTHONPATH: folder },
+      stdin: Buffer.from(JSON.stringify(inputs)),
+      stdout: "pipe",
+    });
+    const results = (await new Response(child.stdout).json()) as boolean[];
+    [...expected.keys()].forEach((title, index) => accepted.set(title, results[index] ?? false));
+  });
+
+  test.each([...expected])("%s is accepted: %p", (title, isAccepted) => {
+    expect(accepted.get(title)).toBe(isAccepted);
+  });
+});
+
 let demoUrl = "";
-let vendorKey = "";
+let rootKey = "";
 let airgapBody = "";
 /** The license as a JWT; another one by code is added later. */
 let signedId = 0;
@@ -51,7 +98,7 @@ beforeAll(async () => {
   server = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
   demoUrl = server.url;
   const trust = readFileSync(join(folder, "demo", "vendor", "trust.jwt"), "utf8");
-  vendorKey = (payloadOf(trust)["keys"] as { readonly x: string }[])[0]?.x ?? "";
+  rootKey = (payloadOf(trust)["jwk"] as { readonly x: string }).x;
   const shown = await fetch(`${demoUrl}/api/v4/license?product=DEMO`);
   signedId = ((await shown.json()) as { readonly id: number }).id;
   airgapBody = readFileSync(join(folder, "demo", "airgap-license.json"), "utf8");
@@ -132,7 +179,7 @@ for (const client of selectedClients) {
     test("refuses a lease that it borrowed, on another device", async () => {
       const { borrowed } = await borrow(driver, `${client}-replayer`);
       const { lease, license } = borrowed;
-      const input = { lease, license, vendorKeys: [vendorKey], product: "DEMO" };
+      const input = { lease, license, rootKeys: [rootKey], product: "DEMO" };
       const verdict = await verify(driver, { ...input, nonce: "device-9876543210" });
       expect(verdict).toBe("LeaseRefused other_device");
     });
@@ -153,7 +200,7 @@ for (const client of selectedClients) {
       expect([checked.user, checked.license_id]).toEqual([`${client}-by-code`, id ?? 0]);
     });
 
-    test("still runs after the cases and refuses a client without vendor keys", async () => {
+    test("still runs after the cases and refuses a client without root keys", async () => {
       const name = `${client}-without-keys`;
       await driver.request("client", { client: name, urls: [demoUrl], product: "DEMO" });
       const license = issuer.license();
@@ -169,7 +216,7 @@ let airgapId: number | undefined;
 async function borrow(driver: Driver, user: string, license_id = signedId) {
   const name = `demo-${user}`;
   const nonce = "device-0123456789";
-  const options = { urls: [demoUrl], product: "DEMO", nonce, vendor_keys: [vendorKey] };
+  const options = { urls: [demoUrl], product: "DEMO", nonce, root_keys: [rootKey] };
   await driver.request("client", { client: name, ...options });
   const fields = { client: name, user, license_id, until: hoursFromNow(1) };
   const borrowed = await driver.request("borrow", fields);

@@ -101,7 +101,8 @@ export async function work(): Promise<Lease | null> {
     login: { name: "ada", password: "secret" },
     timeout: 5,
     retryFor: 20,
-    vendorKeys: [key, key.x],
+    rootKeys: [key, key.x],
+    retired: [key.x],
   });
   try {
     await using slot = await client.acquire("ada", {

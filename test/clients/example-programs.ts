@@ -58,8 +58,9 @@ export interface ExampleProgram {
 /** The short example of the guide. */
 export function prepareGuideExample(language: Language): Promise<ExampleProgram> {
   const { blockLanguage, client } = FILES[language];
+  const marker = language === "python" ? "import berth" : client;
   const [block, ...others] = codeBlocksIn(blockLanguage).filter(
-    ({ document, text }) => document === GUIDE && text.includes(client.replace(/\.py$/, "")),
+    ({ document, text }) => document === GUIDE && text.includes(marker),
   );
   if (block === undefined || others.length > 0) {
     throw new Error(`${GUIDE} must have one example in ${language}`);
@@ -166,10 +167,9 @@ export class RunningExample {
 export const runExample = (program: ExampleProgram, args: readonly string[]): Promise<Outcome> =>
   new RunningExample(program, args).end();
 
-/** The vendor's public key of `berth demo`. */
-export function readDemoVendorKey(dataFolder: string): string {
+/** The vendor's public root key of `berth demo`. */
+export function readDemoRootKey(dataFolder: string): string {
   const trust = readFileSync(join(dataFolder, "demo", "vendor", "trust.jwt"), "utf8");
   const payload = Buffer.from(trust.split(".")[1] ?? "", "base64url").toString();
-  const [key] = (JSON.parse(payload) as { readonly keys: readonly { readonly x: string }[] }).keys;
-  return key?.x ?? "";
+  return (JSON.parse(payload) as { readonly jwk: { readonly x: string } }).jwk.x;
 }

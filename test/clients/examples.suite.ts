@@ -11,7 +11,7 @@ import {
   LANGUAGES,
   prepareExampleApplication,
   prepareGuideExample,
-  readDemoVendorKey,
+  readDemoRootKey,
   runExample,
   RunningExample,
 } from "./example-programs.ts";
@@ -21,7 +21,7 @@ const NO_SERVER = "http://127.0.0.1:1";
 
 class Demo {
   readonly url: string;
-  readonly vendorKey: string;
+  readonly rootKey: string;
 
   static async start(): Promise<Demo> {
     const root = mkdtempSync(join(tmpdir(), "berth-demo-"));
@@ -29,12 +29,12 @@ class Demo {
     const data = join(root, "data");
     const server = await startBinary("demo", "--listen", "127.0.0.1:0", "--data", data);
     atEnd(() => server.signal("SIGKILL"));
-    return new Demo(new URL(server.url).origin, readDemoVendorKey(data));
+    return new Demo(new URL(server.url).origin, readDemoRootKey(data));
   }
 
-  private constructor(url: string, vendorKey: string) {
+  private constructor(url: string, rootKey: string) {
     this.url = url;
-    this.vendorKey = vendorKey;
+    this.rootKey = rootKey;
   }
 
   async #read<T>(path: string): Promise<T> {
@@ -85,7 +85,7 @@ describe.each(LANGUAGES)("the examples for %s", (language) => {
   });
 
   const run = (user: string, { server = demo.url, command = [] as string[] } = {}) =>
-    runExample(application, [server, user, demo.vendorKey, ...command]);
+    runExample(application, [server, user, demo.rootKey, ...command]);
 
   test("the example of the guide holds a slot, counts, and releases the slot", async () => {
     const before = await demo.readCounts();
@@ -159,13 +159,13 @@ describe.each(LANGUAGES)("the examples for %s", (language) => {
   test("the application prints its usage if an argument is missing", async () => {
     const { code, stdout, stderr } = await runExample(application, [demo.url, "ada"]);
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(/^usage: .*SERVERS USER VENDOR_KEY \[trip\|back\]\n$/);
+    expect(stderr).toMatch(/^usage: .*SERVERS USER ROOT_KEY \[trip\|back\]\n$/);
   });
 
-  test("the application prints one line if the vendor's key is wrong", async () => {
+  test("the application prints one line if the root key is wrong", async () => {
     const { code, stdout, stderr } = await runExample(application, [demo.url, "ada", "wrong"]);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toMatch(/^[^\n]*vendor[^\n]*\n$/i);
+    expect(stderr).toMatch(/^[^\n]*root_?keys[^\n]*\n$/i);
   });
 
   test("the application prints the reason and fails if there is no server", async () => {

@@ -92,15 +92,13 @@ describe("the client for JavaScript", () => {
     expect(error).toMatchObject({ name: "InvalidArgumentError" });
   });
 
-  test("accepts one vendor key as a text", async () => {
-    const verified = makeClient({ vendorKeys: KEY, nonce: "device-0123456789" })["verify"]?.(
-      "",
-      "",
-    );
+  test("accepts one root key as a text", async () => {
+    const verified = makeClient({ rootKeys: KEY, nonce: "device-0123456789" })["verify"]?.("", "");
     // With no key, the error would be another one.
     const error = await verified?.catch((reason: unknown) => reason);
     expect(error).toMatchObject({ name: "LeaseRefusedError", code: "license_malformed" });
-    expect(() => makeClient({ vendorKeys: `${KEY}x` })).toThrow("vendorKeys");
+    expect(() => makeClient({ rootKeys: `${KEY}x` })).toThrow("rootKeys");
+    expect(() => makeClient({ retired: `${KEY}x` })).toThrow("retired");
   });
 
   test("refuses a file of ca with a certificate that cannot be read, and names it", () => {

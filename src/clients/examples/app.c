@@ -1,9 +1,9 @@
 /* An application that needs a license: how a vendor integrates berth.h. It holds a slot, uses a
  * feature and counts. `trip` borrows the slot, to work offline; `back` returns it.
  *
- * SERVERS are the URLs of the license server, separated by commas: two for a pair. VENDOR_KEY is
- * the vendor's public key, 43 characters; `berth demo` prints it. A real application has it in its
- * sources. Build: cc -o app app.c -lcurl -lcrypto -pthread */
+ * SERVERS are the URLs of the license server, separated by commas: two for a pair. ROOT_KEY is the
+ * public root key of the vendor, 43 characters; `berth demo` prints it. A real application has it
+ * in its sources. Build: cc -o app app.c -lcurl -lcrypto -pthread */
 #define BERTH_IMPLEMENTATION
 #define BERTH_WITH_OPENSSL
 #include "berth.h"
@@ -95,9 +95,9 @@ static int work(berth_client *client, const char *user, berth_error *error) {
 
 int main(int argc, char **argv) {
   const char *command = argc > 4 ? argv[4] : "work";
-  if (argc < 4) fputs("usage: ./app SERVERS USER VENDOR_KEY [trip|back]\n", stderr);
+  if (argc < 4) fputs("usage: ./app SERVERS USER ROOT_KEY [trip|back]\n", stderr);
   if (argc < 4) return 2;
-  berth_options options = {.urls = argv[1], .product = "DEMO", .vendor_keys = argv[3]};
+  berth_options options = {.urls = argv[1], .product = "DEMO", .root_keys = argv[3]};
   berth_client *client;
   berth_error error;
   berth_lease trip;

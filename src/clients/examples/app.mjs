@@ -1,11 +1,12 @@
 // An application that needs a license: how a vendor integrates berth.js.
 //
-//   node app.mjs SERVERS USER VENDOR_KEY          hold a slot, use a feature, count
-//   node app.mjs SERVERS USER VENDOR_KEY trip     borrow the slot, to work offline
-//   node app.mjs SERVERS USER VENDOR_KEY back     return the borrowed slot
+//   node app.mjs SERVERS USER ROOT_KEY          hold a slot, use a feature, count
+//   node app.mjs SERVERS USER ROOT_KEY trip     borrow the slot, to work offline
+//   node app.mjs SERVERS USER ROOT_KEY back     return the borrowed slot
 //
-// SERVERS are the URLs of the license server, separated by commas: two for a pair. VENDOR_KEY is
-// the vendor's public key, 43 characters; `berth demo` prints it. A real application has it inside.
+// SERVERS are the URLs of the license server, separated by commas: two for a pair. ROOT_KEY is the
+// public root key of the vendor, 43 characters; `berth demo` prints it. A real application has it
+// inside.
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { BerthError, Client, LeaseRefusedError, NoFreeSlotError } from "./berth.js";
@@ -81,14 +82,14 @@ async function run(client, user, command) {
   return 0;
 }
 
-async function main([servers, user, vendorKey, command]) {
-  if (vendorKey === undefined) {
-    console.error("usage: node app.mjs SERVERS USER VENDOR_KEY [trip|back]");
+async function main([servers, user, rootKey, command]) {
+  if (rootKey === undefined) {
+    console.error("usage: node app.mjs SERVERS USER ROOT_KEY [trip|back]");
     return 2;
   }
   let client;
   try {
-    client = new Client(servers, PRODUCT, { vendorKeys: [vendorKey] });
+    client = new Client(servers, PRODUCT, { rootKeys: [rootKey] });
     return await run(client, user, command);
   } catch (error) {
     if (!(error instanceof BerthError)) throw error;

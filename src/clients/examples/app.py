@@ -1,12 +1,12 @@
 """An application that needs a license: how a vendor integrates berth.py.
 
-    python3 app.py SERVERS USER VENDOR_KEY          hold a slot, use a feature, count
-    python3 app.py SERVERS USER VENDOR_KEY trip     borrow the slot, to work offline
-    python3 app.py SERVERS USER VENDOR_KEY back     return the borrowed slot
+    python3 app.py SERVERS USER ROOT_KEY          hold a slot, use a feature, count
+    python3 app.py SERVERS USER ROOT_KEY trip     borrow the slot, to work offline
+    python3 app.py SERVERS USER ROOT_KEY back     return the borrowed slot
 
-SERVERS are the URLs of the license server, separated by commas: two for a pair. VENDOR_KEY is the
-vendor's public key, 43 characters; `berth demo` prints it. A real application has it in its
-sources.
+SERVERS are the URLs of the license server, separated by commas: two for a pair. ROOT_KEY is the
+public root key of the vendor, 43 characters; `berth demo` prints it. A real application has it in
+its sources.
 """
 
 import datetime
@@ -72,9 +72,9 @@ def work(client, user):
         return 0 if slot.is_held else 1
 
 
-def main(servers, user, vendor_key, command="work"):
+def main(servers, user, root_key, command="work"):
     try:
-        with berth.Client(servers, PRODUCT, vendor_keys=[vendor_key]) as client:
+        with berth.Client(servers, PRODUCT, root_keys=[root_key]) as client:
             if command == "trip":
                 begin_trip(client, user)
             elif command == "back":
@@ -92,6 +92,6 @@ def main(servers, user, vendor_key, command="work"):
 
 if __name__ == "__main__":
     if len(sys.argv) not in (4, 5):
-        print("usage: app.py SERVERS USER VENDOR_KEY [trip|back]", file=sys.stderr)
+        print("usage: app.py SERVERS USER ROOT_KEY [trip|back]", file=sys.stderr)
         sys.exit(2)
     sys.exit(main(*sys.argv[1:]))

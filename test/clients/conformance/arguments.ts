@@ -37,8 +37,11 @@ const INVALID_CLIENTS: readonly ClientCase[] = [
   { nonce: "0123456789\nabcdef" },
   { ca: MISSING_FILE },
   { certificate: MISSING_FILE },
-  { vendor_keys: ["not a key"] },
-  { vendor_keys: ["x".repeat(42)] },
+  { root_keys: ["not a key"] },
+  { root_keys: ["x".repeat(42)] },
+  // A key of low order: one signature fits every text.
+  { root_keys: [`AQ${"A".repeat(41)}`] },
+  { retired: ["not a key"] },
 ];
 
 const PLAIN_TO_OTHERS: readonly (readonly string[])[] = [

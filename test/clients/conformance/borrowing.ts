@@ -3,12 +3,12 @@ import { expect } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { sha256 } from "../../../src/platform/crypto/hash.ts";
 import { waitUntil } from "../../support/wait-until.ts";
-import { VENDOR_PUBLIC_KEY } from "./site.ts";
+import { ROOT_PUBLIC_KEY } from "./site.ts";
 import { hoursFromNow, type Scenario } from "./world.ts";
 
 const NONCE = "5b1e9d6f0c2a4873";
 
-const DEVICE = { nonce: NONCE, vendor_keys: [VENDOR_PUBLIC_KEY] };
+const DEVICE = { nonce: NONCE, root_keys: [ROOT_PUBLIC_KEY] };
 
 /** The device nonce of this machine, as the documentation defines it; null: it has no id. */
 function computeDeviceNonce(): string | null {

@@ -5,7 +5,7 @@ import type { Driver } from "./driver.ts";
 import { mutateDocument } from "../../support/mutate-document.ts";
 import { createRandom, seed } from "../../support/suite-harness.ts";
 import { issuer, judge, LEASE_CASES, verify } from "./lease-scenarios.ts";
-import { VENDOR_PUBLIC_KEY, type ProductOnServer } from "./site.ts";
+import { ROOT_PUBLIC_KEY, type ProductOnServer } from "./site.ts";
 import { hoursFromNow } from "./world.ts";
 
 const NONCE = "device-0123456789";
@@ -27,7 +27,7 @@ export async function exercise(
 ): Promise<void> {
   const client = "exercise";
   const { product } = server;
-  const options = { urls: [server.url], product, nonce: NONCE, vendor_keys: [VENDOR_PUBLIC_KEY] };
+  const options = { urls: [server.url], product, nonce: NONCE, root_keys: [ROOT_PUBLIC_KEY] };
   await driver.request("client", { client, ...options });
   await takeSlots(driver, client, server);
   await count(driver, client, server);

@@ -81,7 +81,7 @@ const ENDINGS: Readonly<Record<string, (jwt: string) => string>> = {
 
 export async function makeForgedCases(issuer: LeaseIssuer): Promise<LeaseCase[]> {
   const other = await LeaseIssuer.create();
-  const { appliance, vendor, leaseHeader, licenseHeader } = issuer;
+  const { appliance, issuingKey, leaseHeader, licenseHeader } = issuer;
   const license = issuer.license();
   const both = (lease: string) => ({ license, lease });
   const lease = () => issuer.lease(license);
@@ -89,7 +89,7 @@ export async function makeForgedCases(issuer: LeaseIssuer): Promise<LeaseCase[]>
   const withLeaseHeader = (members: Members) =>
     both(signJwt({ ...leaseHeader, ...members }, issuer.leasePayload(license), appliance));
   const withLicenseHeader = (members: Members) =>
-    under(signJwt({ ...licenseHeader, ...members }, issuer.licensePayload(), vendor));
+    under(signJwt({ ...licenseHeader, ...members }, issuer.licensePayload(), issuingKey));
   const wrongHeaders: [string, Members][] = [
     ["alg none", { alg: "none" }],
     ["alg Ed25519", { alg: "Ed25519" }],
@@ -106,11 +106,11 @@ export async function makeForgedCases(issuer: LeaseIssuer): Promise<LeaseCase[]>
     refuses("a lease signed with another key", "lease_forged", () =>
       both(signJwt(leaseHeader, issuer.leasePayload(license), other.appliance)),
     ),
-    refuses("a lease signed with the vendor's key", "lease_forged", () =>
-      both(signJwt(leaseHeader, issuer.leasePayload(license), vendor)),
+    refuses("a lease signed with the vendor's issuing key", "lease_forged", () =>
+      both(signJwt(leaseHeader, issuer.leasePayload(license), issuingKey)),
     ),
     refuses("a license signed with another key", "license_forged", () =>
-      under(signJwt(licenseHeader, issuer.licensePayload(), other.vendor)),
+      under(signJwt(licenseHeader, issuer.licensePayload(), other.issuingKey)),
     ),
     refuses("a license signed with the appliance's key", "license_forged", () =>
       under(signJwt(licenseHeader, issuer.licensePayload(), appliance)),
@@ -144,8 +144,8 @@ export async function makeForgedCases(issuer: LeaseIssuer): Promise<LeaseCase[]>
     refuses("a lease with an HMAC of the appliance's public key", BAD_LEASE, () =>
       both(signHmac(leaseHeader, issuer.leasePayload(license), publicKeyBytes(appliance))),
     ),
-    refuses("a license with an HMAC of the vendor's public key", BAD_LICENSE, () =>
-      under(signHmac(licenseHeader, issuer.licensePayload(), publicKeyBytes(vendor))),
+    refuses("a license with an HMAC of the issuing key's public part", BAD_LICENSE, () =>
+      under(signHmac(licenseHeader, issuer.licensePayload(), publicKeyBytes(issuingKey))),
     ),
     refuses("a lease that contains the key it is signed with", BAD_LEASE, () => {
       const header = { ...leaseHeader, jwk: publicPart(other.appliance) };
@@ -233,17 +233,17 @@ async function makeReplayedCases(issuer: LeaseIssuer, other: LeaseIssuer): Promi
     ),
     refuses("a lease without kid", BAD_LEASE, () => withHeader({ kid: undefined })),
     refuses("a lease whose kid is a number", BAD_LEASE, () => withHeader({ kid: 7 })),
-    accepts("a license of the first of two vendor keys", () => ({
+    accepts("a license under the first of two root keys", () => ({
       ...leaseUnder(issuer, {}),
-      vendorKeys: [issuer.vendor.x, newKey.x],
+      rootKeys: [issuer.rootKey, newKey.x],
     })),
-    accepts("a license of the last of three vendor keys", () => ({
+    accepts("a license under the last of three root keys", () => ({
       ...leaseUnder(issuer, {}),
-      vendorKeys: [newKey.x, other.vendor.x, issuer.vendor.x],
+      rootKeys: [newKey.x, other.rootKey, issuer.rootKey],
     })),
-    refuses("a license of none of two vendor keys", "license_forged", () => ({
+    refuses("a license under none of two root keys", "license_forged", () => ({
       ...leaseUnder(issuer, {}),
-      vendorKeys: [newKey.x, other.vendor.x],
+      rootKeys: [newKey.x, other.rootKey],
     })),
   ];
 }

@@ -100,7 +100,7 @@ const BYTES: Readonly<Record<string, readonly number[]>> = {
 };
 
 export function makeMalformedCases(issuer: LeaseIssuer): LeaseCase[] {
-  const { appliance, vendor, leaseHeader, licenseHeader } = issuer;
+  const { appliance, issuingKey, leaseHeader, licenseHeader } = issuer;
   const license = issuer.license();
   const signLease = (payload: string | Uint8Array, header: string | object = leaseHeader) => ({
     license,
@@ -109,13 +109,19 @@ export function makeMalformedCases(issuer: LeaseIssuer): LeaseCase[] {
   const leaseText = () => JSON.stringify(issuer.leasePayload(license));
   const withLicense = (text: string) => ({ license: text, lease: issuer.lease(license) });
   const signLicense = (payload: string | Uint8Array, header: string | object = licenseHeader) =>
-    withLicense(signJwt(header as string, payload, vendor));
-  const leaseOfLength = (length: number) => ({
-    license,
-    lease: signJwtOfLength(length, leaseHeader, issuer.leasePayload(license), appliance),
-  });
+    withLicense(signJwt(header as string, payload, issuingKey));
+  const fillers = ["", " ", "  "];
+  const leaseOfLength = (length: number) => {
+    const headers = fillers.map((later) => ({ ...leaseHeader, later }));
+    return {
+      license,
+      lease: signJwtOfLength(length, headers, issuer.leasePayload(license), appliance),
+    };
+  };
   const licenseOfLength = (length: number) => {
-    const text = signJwtOfLength(length, licenseHeader, issuer.licensePayload(), vendor);
+    // The header is exact, so its length depends on that of the certificate.
+    const headers = fillers.map((space) => ({ ...licenseHeader, cert: issuer.certify(space) }));
+    const text = signJwtOfLength(length, headers, issuer.licensePayload(), issuingKey);
     return { license: text, lease: issuer.lease(text) };
   };
   const licenseText = () => JSON.stringify(issuer.licensePayload());
@@ -349,7 +355,8 @@ export function makeMalformedCases(issuer: LeaseIssuer): LeaseCase[] {
       LAXER_EXAMPLE,
     ),
     accepts("a lease and a license with white space in their JSON", () => {
-      const text = signJwt(licenseHeader, JSON.stringify(issuer.licensePayload(), null, 2), vendor);
+      const content = JSON.stringify(issuer.licensePayload(), null, 2);
+      const text = signJwt(licenseHeader, content, issuingKey);
       const payload = JSON.stringify(issuer.leasePayload(text), null, "\t");
       return { license: text, lease: signJwt(leaseHeader, payload, appliance) };
     }),

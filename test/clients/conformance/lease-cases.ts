@@ -5,6 +5,7 @@ import type { LeaseIssuer } from "./lease-documents.ts";
 const REFUSALS = [
   "license_malformed",
   "license_forged",
+  "retired_key",
   "lease_malformed",
   "lease_forged",
   "other_product",
@@ -24,8 +25,10 @@ export type Refusal = (typeof REFUSALS)[number];
 export interface LeaseInput {
   readonly lease: string;
   readonly license: string;
-  /** The public keys of the vendor that the application contains. */
-  readonly vendorKeys?: readonly string[];
+  /** The public root keys that the application contains. */
+  readonly rootKeys?: readonly string[];
+  /** The issuing keys that the application refuses. */
+  readonly retired?: readonly string[];
   readonly product?: string;
   readonly nonce?: string;
 }

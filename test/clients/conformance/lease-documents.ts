@@ -2,6 +2,8 @@
 // sign documents which the product would never make.
 import { createPrivateKey, sign } from "node:crypto";
 import { deriveAirgapLicenseId } from "../../../src/license/codes/airgap-id.ts";
+import { signCertificate } from "../../../src/license/documents/certificate.ts";
+import type { IssuingKey } from "../../../src/license/documents/document.ts";
 import type { Bundle } from "../../../src/license/documents/bundle.ts";
 import {
   activationCodeKind,
@@ -44,19 +46,18 @@ export function signJwt(
   return `${text}.${encode(sign(null, Buffer.from(text), toKeyObject(key)))}`;
 }
 
-/** A signed document of so many characters: its header and payload have members that fill it. */
+/** A signed document of so many characters: one of the headers, and a payload that fills it. */
 export function signJwtOfLength(
   length: number,
-  header: Members,
+  headers: readonly Members[],
   payload: Members,
   key: PrivateKey,
 ): string {
   const sizeOf = (part: Members): number => Buffer.byteLength(JSON.stringify(part));
-  for (const headerFiller of ["", "x", "xx"]) {
-    const filledHeader = { ...header, later: headerFiller };
-    const left = length - toPart(filledHeader).length - 88; // dots and signature
+  for (const header of headers) {
+    const left = length - toPart(header).length - 88; // dots and signature
     const filler = "x".repeat(Math.floor((left * 3) / 4) - sizeOf({ ...payload, later: "" }));
-    const text = signJwt(filledHeader, { ...payload, later: filler }, key);
+    const text = signJwt(header, { ...payload, later: filler }, key);
     if (text.length === length) return text;
   }
   throw new Error(`no document has ${length} characters`);
@@ -102,6 +103,20 @@ const TERMS: TermsDocument = {
 
 const LICENSE_ID = 4_503_599_627_370_495;
 
+/** A vendor: its root, and an issuing key with the root's certificate. */
+export interface LeaseVendor {
+  readonly root: PrivateKey;
+  readonly issuing: IssuingKey;
+}
+
+/** Certifies an issuing key of a vendor, by default a new one. */
+export async function certifyNewKey(root: PrivateKey, given?: PrivateKey): Promise<LeaseVendor> {
+  const key = given ?? (await generateKey());
+  const [iat, until] = [secondsFromNow(-HOUR_SECONDS), secondsFromNow(HOUR_SECONDS)];
+  const content = { iss: keyIdOf(root), iat, until, cnf: { jwk: publicPart(key) }, trust: 1 };
+  return { root, issuing: { key, cert: await signCertificate(content, root) } };
+}
+
 export interface CodeOptions {
   readonly terms?: Partial<TermsDocument>;
   readonly licenseKey?: string;
@@ -110,29 +125,55 @@ export interface CodeOptions {
   /** The day on which the code ends, counted from today (UTC); null: the policy's end applies. */
   readonly endsInDays?: number | null;
   readonly serial?: number;
+  /** Another document in place of the policy. */
+  readonly policy?: string;
 }
 
 export class LeaseIssuer {
-  readonly vendor: PrivateKey;
+  readonly vendor: LeaseVendor;
   readonly appliance: PrivateKey;
 
-  private constructor(vendor: PrivateKey, appliance: PrivateKey) {
+  private constructor(vendor: LeaseVendor, appliance: PrivateKey) {
     this.vendor = vendor;
     this.appliance = appliance;
   }
 
-  static async create(vendor?: PrivateKey): Promise<LeaseIssuer> {
-    return new LeaseIssuer(vendor ?? (await generateKey()), await generateKey());
+  static async create(vendor?: LeaseVendor, appliance?: PrivateKey): Promise<LeaseIssuer> {
+    return new LeaseIssuer(
+      vendor ?? (await certifyNewKey(await generateKey())),
+      appliance ?? (await generateKey()),
+    );
+  }
+
+  /** The public root key, which the application contains. */
+  get rootKey(): string {
+    return this.vendor.root.x;
+  }
+
+  /** The key that signs licenses and policies. */
+  get issuingKey(): PrivateKey {
+    return this.vendor.issuing.key;
+  }
+
+  get vendorId(): string {
+    return keyIdOf(this.vendor.root);
   }
 
   get applianceId(): string {
     return keyIdOf(this.appliance);
   }
 
+  /** The certificate of the issuing key, with a text after its payload. */
+  certify(filler: string): string {
+    const { root, issuing } = this.vendor;
+    const header = { alg: "EdDSA", typ: "berth-key+jwt", kid: this.vendorId };
+    return signJwt(header, JSON.stringify(payloadOf(issuing.cert)) + filler, root);
+  }
+
   /** The payload of a license, with differences. */
   licensePayload(terms: Members = {}, members: Members = {}): Members {
     const license: LicenseDocument = {
-      iss: keyIdOf(this.vendor),
+      iss: this.vendorId,
       iat: secondsFromNow(-HOUR_SECONDS),
       license_id: LICENSE_ID,
       serial: 1,
@@ -147,11 +188,18 @@ export class LeaseIssuer {
   }
 
   get licenseHeader(): Members {
-    return { alg: "EdDSA", typ: "berth-license+jwt", kid: keyIdOf(this.vendor) };
+    const { key, cert } = this.vendor.issuing;
+    return { alg: "EdDSA", typ: "berth-license+jwt", kid: keyIdOf(key), cert };
+  }
+
+  /** A signed policy, with differences. */
+  async policy(terms: Partial<TermsDocument> = {}, members: Members = {}): Promise<string> {
+    const policy = { iss: this.vendorId, iat: 0, policy_id: "P-1", terms: { ...TERMS, ...terms } };
+    return signPolicy({ ...policy, ...members }, this.vendor.issuing);
   }
 
   license(terms: Members = {}, members: Members = {}): string {
-    return signJwt(this.licenseHeader, this.licensePayload(terms, members), this.vendor);
+    return signJwt(this.licenseHeader, this.licensePayload(terms, members), this.issuingKey);
   }
 
   get leaseHeader(): Members {
@@ -161,7 +209,7 @@ export class LeaseIssuer {
   /** The payload of a lease under a license, with differences. */
   leasePayload(license: string, members: Members = {}): Members {
     const { license_id, serial } = payloadOf(license);
-    return this.#leaseMembers({ license_id, lic: sha256(license), serial }, members);
+    return this.leaseMembers({ license_id, lic: sha256(license), serial, ...members });
   }
 
   lease(license: string, members: Members = {}): string {
@@ -170,24 +218,29 @@ export class LeaseIssuer {
 
   /** A lease under a bundle. */
   leaseByCode(bundle: Bundle, members: Members = {}): string {
+    const payload = this.leaseMembers({ ...this.leaseByCodeMembers(bundle), ...members });
+    return signJwt(this.leaseHeader, payload, this.appliance);
+  }
+
+  /** What a lease says about the bundle that it is under. */
+  leaseByCodeMembers(bundle: Bundle) {
     const code = decodeConfirmationCode(bundle.confirmation_code);
     if (!code.ok) throw new Error("the bundle has no valid confirmation code");
     const { bytes, serial } = code.value;
     const license_id = deriveAirgapLicenseId(
-      new Uint8Array(publicKeyBytes(this.vendor)),
+      new Uint8Array(publicKeyBytes(this.vendor.root)),
       bundle.license_key,
     );
     const lic = sha256(Buffer.from(bytes, "hex"));
-    const payload = this.#leaseMembers({ license_id, lic, serial }, members);
-    return signJwt(this.leaseHeader, payload, this.appliance);
+    return { license_id, lic, serial };
   }
 
-  #leaseMembers(license: Members, members: Members): Members {
+  /** The payload of a lease, with differences. */
+  leaseMembers(members: Members): Members {
     return {
       iss: this.applianceId,
       sub: USER,
       aud: PRODUCT,
-      ...license,
       jti: "1",
       iat: secondsFromNow(0),
       exp: secondsFromNow(8 * HOUR_SECONDS),
@@ -201,9 +254,7 @@ export class LeaseIssuer {
   /** The proof of a license that was activated by codes. */
   async bundle(options: CodeOptions = {}): Promise<Bundle> {
     const { licenseKey = "CAD-0001", initializationCode = "", weak = false, serial = 3 } = options;
-    const terms = { ...TERMS, ...options.terms };
-    const iss = keyIdOf(this.vendor);
-    const policy = await signPolicy({ iss, iat: 0, policy_id: "P-1", terms }, this.vendor);
+    const policy = options.policy ?? (await this.policy(options.terms));
     const days = options.endsInDays ?? null;
     const today = Math.floor(Date.now() / DAY);
     const validUntil = days === null ? null : instant((today + days) * DAY);
@@ -215,7 +266,11 @@ export class LeaseIssuer {
       version: 2,
       kind: activationCodeKind(weak),
       policy,
-      confirmation_code: await signConfirmationCode(claims, { validUntil, serial }, this.vendor),
+      confirmation_code: await signConfirmationCode(
+        claims,
+        { validUntil, serial },
+        this.issuingKey,
+      ),
       license_key: licenseKey,
       appliance_id: this.applianceId,
       hardware_prefix: hardwarePrefix,

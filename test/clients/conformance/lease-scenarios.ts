@@ -5,6 +5,7 @@ import { makeTempFolder } from "../../support/suite-harness.ts";
 import { ClientError, type Driver } from "./driver.ts";
 import type { LeaseCase, LeaseInput } from "./lease-cases.ts";
 import { makeByCodeCases } from "./lease-cases-by-code.ts";
+import { makeCertificateCases } from "./lease-cases-certificates.ts";
 import { makeForgedCases } from "./lease-cases-forged.ts";
 import { makeMalformedCases } from "./lease-cases-malformed.ts";
 import { makeTermsCases } from "./lease-cases-terms.ts";
@@ -15,6 +16,7 @@ export const issuer = await LeaseIssuer.create();
 export const LEASE_CASES: readonly LeaseCase[] = [
   ...makeTermsCases(issuer),
   ...(await makeForgedCases(issuer)),
+  ...(await makeCertificateCases(issuer)),
   ...(await makeByCodeCases(issuer)),
   ...makeMalformedCases(issuer),
 ];
@@ -39,15 +41,16 @@ export async function verify(driver: Driver, input: LeaseInput): Promise<Verdict
 }
 
 async function ensureClient(driver: Driver, input: LeaseInput): Promise<string> {
-  const { vendorKeys = [issuer.vendor.x], product = PRODUCT, nonce = NONCE } = input;
+  const { rootKeys = [issuer.rootKey], retired = [], product = PRODUCT, nonce = NONCE } = input;
   const names = clientNames.get(driver) ?? new Map<string, string>();
   clientNames.set(driver, names);
-  const key = JSON.stringify([vendorKeys, product, nonce]);
+  const key = JSON.stringify([rootKeys, retired, product, nonce]);
   const known = names.get(key);
   if (known !== undefined) return known;
   const client = `lease-${names.size}`;
   const urls = ["http://127.0.0.1:9"];
-  await driver.request("client", { client, urls, product, nonce, vendor_keys: vendorKeys });
+  const keys = { root_keys: rootKeys, retired };
+  await driver.request("client", { client, urls, product, nonce, ...keys });
   names.set(key, client);
   return client;
 }
@@ -71,19 +74,20 @@ export async function judge(
 const checkLease = await loadLeaseCheck("checkLease", makeTempFolder());
 const checkLeaseByCode = await loadLeaseCheck("checkLeaseByCode", makeTempFolder());
 
-/** The verdict of the guide's examples, which take one vendor key. */
+/** The verdict of the guide's examples, which take one root key. */
 export async function verifyWithExample(input: LeaseInput): Promise<Verdict> {
   const {
     lease,
     license,
-    vendorKeys = [issuer.vendor.x],
+    rootKeys = [issuer.rootKey],
+    retired = [],
     product = PRODUCT,
     nonce = NONCE,
   } = input;
-  let verdict: Verdict = "no vendor key";
-  for (const x of vendorKeys) {
-    const vendorKey = { kty: "OKP", crv: "Ed25519", x };
-    const given = { lease, vendorKey, product, nonce };
+  let verdict: Verdict = "no root key";
+  for (const x of rootKeys) {
+    const rootKey = { kty: "OKP", crv: "Ed25519", x };
+    const given = { lease, rootKey, retired, product, nonce };
     try {
       if (license.startsWith("{"))
         await checkLeaseByCode({ ...given, bundle: readBundle(license) });

@@ -12,7 +12,8 @@ export interface ClientOptions {
   /** How long a call is repeated, in seconds. */
   readonly retry_for?: number;
   readonly nonce?: string;
-  readonly vendor_keys?: readonly string[];
+  readonly root_keys?: readonly string[];
+  readonly retired?: readonly string[];
 }
 
 interface OfClient {

@@ -14,8 +14,8 @@ import { atEnd } from "../../support/suite-harness.ts";
 import { answerRequest, makeTrustDocument, VENDOR_KEY } from "../../support/vendor.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
-/** The vendor's public key, as an application has it. */
-export const VENDOR_PUBLIC_KEY = publicPart(VENDOR_KEY).x;
+/** The vendor's public root key, as an application has it. */
+export const ROOT_PUBLIC_KEY = publicPart(VENDOR_KEY).x;
 
 export const SLOTS = 5;
 /** Longer than any test, so that only a release frees a slot. */

@@ -17,7 +17,7 @@ int main(int count, char **arguments) {
   berth_error error;
   berth_lease lease;
   if (count != 5) return 2;
-  options.vendor_keys = arguments[1];
+  options.root_keys = arguments[1];
   options.product = arguments[2];
   if (berth_client_new(&options, &client, &error)) return 3;
   int kind = berth_verify(client, arguments[3], arguments[4], &lease, &error);

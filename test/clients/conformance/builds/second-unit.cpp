@@ -10,7 +10,7 @@ int main() {
   options.urls = "http://127.0.0.1:9";
   options.product = "CAD";
   options.nonce = "device-0123456789";
-  options.vendor_keys = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+  options.root_keys = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
   if (berth_client_new(&options, &client, &error) != BERTH_OK) return 1;
   if (berth_verify(client, "", "", &lease, &error) != BERTH_LEASE_REFUSED) return 1;
   std::cout << error.code << "\n";

@@ -101,7 +101,7 @@ static void borrow(unsigned *state) {
   strftime(until, sizeof until, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&end, &parts));
   int kind = berth_borrow(client, user, &(berth_borrow_options){.until = until}, &borrowed, &error);
   if (kind == BERTH_OK) {
-    /* The client has a vendor key, but not that of this license. */
+    /* The client has a root key, but not that of this license. */
     kind = berth_verify(client, borrowed.lease, borrowed.license, &lease, &error);
     if (kind != BERTH_LEASE_REFUSED) fail("verify", &error);
     berth_borrow_free(&borrowed);
@@ -199,7 +199,7 @@ int main(int argc, char **argv) {
   options.urls = argv[1];
   options.product = argv[2];
   options.nonce = "device-0123456789";
-  options.vendor_keys = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+  options.root_keys = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
   options.timeout = 120;
   options.retry_for = 300;
   if (berth_client_new(&options, &client, &error) != BERTH_OK) {

@@ -259,7 +259,8 @@ static void run_client(long long id, const char *json) {
   char *urls = list_of(json, "urls"), *product = text_of(json, "product");
   char *ca = text_of(json, "ca"), *certificate = text_of(json, "certificate");
   char *name = text_of(json, "login.name"), *password = text_of(json, "login.password");
-  char *nonce = text_of(json, "nonce"), *keys = list_of(json, "vendor_keys");
+  char *nonce = text_of(json, "nonce"), *root_keys = list_of(json, "root_keys");
+  char *retired = list_of(json, "retired");
   const char *allow = b_find(json, "allow_plain_password");
   berth_options options = {0};
   berth_error e;
@@ -273,7 +274,8 @@ static void run_client(long long id, const char *json) {
   options.timeout = seconds_of(json, "timeout");
   options.retry_for = seconds_of(json, "retry_for");
   options.nonce = nonce;
-  options.vendor_keys = keys;
+  options.root_keys = root_keys;
+  options.retired = retired;
   item->client = (berth_client *)item;
   if (berth_client_new(&options, &item->client, &e)) {
     reply_failure(id, &e, !item->client);
@@ -289,7 +291,8 @@ static void run_client(long long id, const char *json) {
   free(name);
   free(password);
   free(nonce);
-  free(keys);
+  free(root_keys);
+  free(retired);
 }
 
 static void run_acquire(long long id, const char *json, struct item *client) {

@@ -63,10 +63,10 @@ async function collectGarbage() {
 }
 
 const OPERATIONS = {
-  client({ client, urls, product, retry_for: retryFor, vendor_keys: vendorKeys, ...rest }) {
-    const { ca, certificate, login, timeout, nonce, allow_plain_password } = rest;
+  client({ client, urls, product, retry_for: retryFor, root_keys: rootKeys, ...rest }) {
+    const { ca, certificate, login, timeout, nonce, retired, allow_plain_password } = rest;
     const access = { ca, certificate, login, allowPlainPassword: allow_plain_password };
-    const options = pick({ ...access, timeout, nonce, retryFor, vendorKeys });
+    const options = pick({ ...access, timeout, nonce, retryFor, rootKeys, retired });
     clients.set(client, new Client(urls, product, options));
     return {};
   },

@@ -60,7 +60,7 @@ def report_loss(name: str) -> Callable[[Any, berth.BerthError], None]:
 
 def create_client(fields: Fields) -> Fields:
     names = ("ca", "certificate", "allow_plain_password", "timeout", "retry_for", "nonce")
-    options = pick(fields, *names, "vendor_keys")
+    options = pick(fields, *names, "root_keys", "retired")
     if fields.get("login") is not None:
         options["login"] = (fields["login"]["name"], fields["login"]["password"])
     clients[fields["client"]] = berth.Client(fields["urls"], fields["product"], **options)
