@@ -2,7 +2,15 @@
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { APPLIANCE_KEY, buildHeader, keyIdOf, signUnchecked, VENDOR_KEY } from "./generate.ts";
+import {
+  APPLIANCE_KEY,
+  buildHeader,
+  headerFor,
+  ISSUING_KEY,
+  keyIdOf,
+  signUnchecked,
+  VENDOR_KEY,
+} from "./generate.ts";
 
 export interface PairVector {
   readonly name: string;
@@ -93,7 +101,7 @@ const TERMS = {
 
 const signLicense = (more: object): string =>
   signUnchecked(
-    buildHeader("license", VENDOR_KEY),
+    headerFor("license"),
     {
       iss: keyIdOf(VENDOR_KEY),
       iat: 1_794_908_384,
@@ -107,7 +115,7 @@ const signLicense = (more: object): string =>
       ...more,
       terms: TERMS,
     },
-    VENDOR_KEY,
+    ISSUING_KEY,
   );
 
 const withHosts = (...hosts: readonly object[]) => ({ ...PAIR, hosts });
