@@ -10,10 +10,14 @@ import {
   type Acknowledgement,
 } from "../../src/license/documents/acknowledgement.ts";
 import { readUnverifiedPayload } from "../../src/license/documents/document.ts";
-import { generateKey, publicPart } from "../../src/license/documents/keys.ts";
+import { signCertificate } from "../../src/license/documents/certificate.ts";
+import { generateKey, keyIdOf, publicPart } from "../../src/license/documents/keys.ts";
 import { verifyLicenseRequest } from "../../src/license/requests/request.ts";
 import { signLicense, type LicenseDocument } from "../../src/license/documents/license.ts";
 import { signTrustDocument } from "../../src/license/documents/trust.ts";
+import { usualRootFolder } from "../../src/desk/desk.ts";
+import { Root } from "../../src/desk/root.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { createRandom, makeTempFolder, seed, chooseSize } from "../support/suite-harness.ts";
 import { unwrap } from "../support/licensed-store.ts";
 import { testAfterAttack } from "./after-attack.ts";
@@ -45,8 +49,10 @@ async function makeOtherDocuments(
   const { trust, otherTrust, license, airgap, timeAnswer, vendor, otherVendor } = documents;
   const claims = readUnverifiedPayload(license);
   const acknowledged = readUnverifiedPayload(documents.acknowledgement) as Acknowledgement;
-  const signVariant = (differing: Partial<LicenseDocument>, key = vendor.key): Promise<string> =>
-    signLicense({ ...(claims as LicenseDocument), ...differing }, key);
+  const signVariant = (
+    differing: Partial<LicenseDocument>,
+    key = vendor.issuing,
+  ): Promise<string> => signLicense({ ...(claims as LicenseDocument), ...differing }, key);
   const withoutRequest = { request_id: null, nonce: null };
   return [
     otherTrust,
@@ -61,18 +67,50 @@ async function makeOtherDocuments(
     await signVariant({ serial: 9, appliance: "0123456789ABCDEF" }),
     await signVariant({ serial: 9, ...withoutRequest, hardware_id: "0".repeat(64) }),
     await signVariant({ serial: 9, ...withoutRequest, appliance: "0123456789ABCDEF" }),
-    await signVariant({ serial: 9, ...withoutRequest, cnf: { jwk: publicPart(otherVendor.key) } }),
+    await signVariant({
+      serial: 9,
+      ...withoutRequest,
+      cnf: { jwk: publicPart(otherVendor.issuing.key) },
+    }),
     // Signed by another trusted vendor, for a product of this vendor.
-    await signVariant({ serial: 9, iss: otherVendor.vendor.vendor }, otherVendor.key),
+    await signVariant({ serial: 9, iss: otherVendor.vendor.vendor }, otherVendor.issuing),
     await signVariant(
       { serial: 9, license_id: 77, iss: otherVendor.vendor.vendor },
-      otherVendor.key,
+      otherVendor.issuing,
     ),
     // Of another appliance's statement, of one that was not made, and by another trusted vendor.
-    await signAcknowledgement({ ...acknowledged, appliance: "0123456789ABCDEF" }, vendor.key),
-    await signAcknowledgement({ ...acknowledged, digest: "0".repeat(64) }, vendor.key),
-    await signAcknowledgement({ ...acknowledged, n: 2 }, vendor.key),
-    await signAcknowledgement({ ...acknowledged, iss: otherVendor.vendor.vendor }, otherVendor.key),
+    await signAcknowledgement({ ...acknowledged, appliance: "0123456789ABCDEF" }, vendor.issuing),
+    await signAcknowledgement({ ...acknowledged, digest: "0".repeat(64) }, vendor.issuing),
+    await signAcknowledgement({ ...acknowledged, n: 2 }, vendor.issuing),
+    await signAcknowledgement(
+      { ...acknowledged, iss: otherVendor.vendor.vendor },
+      otherVendor.issuing,
+    ),
+    ...(await signAsRoot(documents)),
+  ];
+}
+
+/** What a thief of the issuing key signs that only the root may sign. */
+async function signAsRoot({ vendor, license }: SiteDocuments): Promise<string[]> {
+  const { key } = vendor.issuing;
+  const thief = await generateKey();
+  const trust = { ...vendor.vendor, version: 9, name: "Thief" };
+  const content = {
+    iss: vendor.vendor.vendor,
+    iat: 0,
+    until: 253_402_300_799,
+    cnf: { jwk: publicPart(thief) },
+    trust: 1,
+  };
+  const claims = readUnverifiedPayload(license) as LicenseDocument;
+  const certificate = await signCertificate(content, key);
+  return [
+    await signTrustDocument(trust, key),
+    await signTrustDocument({ ...trust, jwk: publicPart(key), vendor: keyIdOf(key) }, key),
+    await signTrustDocument({ ...trust, jwk: publicPart(key) }, key),
+    certificate,
+    await signLicense({ ...claims, serial: 9 }, { key: thief, cert: certificate }),
+    await signLicense({ ...claims, serial: 9 }, { key: thief, cert: vendor.issuing.cert }),
   ];
 }
 
@@ -90,10 +128,11 @@ async function makeImportRoutes(
   site: Site,
   { vendor, license, airgap, timeAnswer, acknowledgement, trust, otherTrust }: SiteDocuments,
   requestDocument: string,
+  folder: string,
 ): Promise<ImportRoute[]> {
-  const { key } = vendor;
-  const keys = [publicPart(await generateKey()), ...vendor.vendor.keys];
-  const successor = await signTrustDocument({ ...vendor.vendor, version: 2, keys }, key);
+  const { key } = vendor.issuing;
+  const root = await Root.open(realDisk, usualRootFolder(join(folder, "desk")), null);
+  const { trust: newer } = await root.signNext({ retired: ["0".repeat(16)] });
   const { jwk } = unwrap(await verifyLicenseRequest(requestDocument));
   return [
     {
@@ -103,7 +142,7 @@ async function makeImportRoutes(
     },
     {
       name: "trust documents",
-      genuine: { kind: "trust", document: successor, signer: key },
+      genuine: { kind: "trust", document: newer.document, signer: root.key },
       harmless: [trust, otherTrust],
       receive: (document) => site.vendorTrust.trustVendor(document, PEER),
     },
@@ -196,7 +235,7 @@ beforeAll(async () => {
   const requestDocument = unwrap(await site.licensing.request(PRODUCT, null, PEER)).document;
   const others = await makeOtherDocuments(documents, requestDocument);
   forger = { key: await generateKey(), random: createRandom(seed), others };
-  importRoutes = await makeImportRoutes(site, documents, requestDocument);
+  importRoutes = await makeImportRoutes(site, documents, requestDocument, root);
   openSite = site;
 });
 

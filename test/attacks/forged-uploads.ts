@@ -15,7 +15,7 @@ interface Route {
 }
 
 function makeRoutes({ documents }: AttackTarget): Route[] {
-  const signer = documents.vendor.key;
+  const signer = documents.vendor.issuing.key;
   const asLicense = (license: string): object => ({ license });
   return [
     {
@@ -25,7 +25,7 @@ function makeRoutes({ documents }: AttackTarget): Route[] {
     },
     {
       path: "/api/admin/v1/trust/add",
-      genuine: { kind: "trust", document: documents.trust, signer },
+      genuine: { kind: "trust", document: documents.trust, signer: documents.vendor.vendor.jwk },
       makeFields: asLicense,
     },
     {

@@ -35,11 +35,7 @@ const encodePart = (value: unknown): string =>
 const decodePart = (part: string | undefined): Json =>
   JSON.parse(Buffer.from(part ?? "", "base64url").toString()) as Json;
 
-const headerOf = ({ kind, signer }: GenuineDocument): Json => ({
-  alg: "EdDSA",
-  typ: `berth-${kind}+jwt`,
-  kid: keyIdOf(signer),
-});
+const headerOf = ({ document }: GenuineDocument): Json => decodePart(splitDocument(document)[0]);
 
 async function sign(header: Json, payload: string, key: PrivateKey): Promise<string> {
   return new CompactSign(Buffer.from(payload))

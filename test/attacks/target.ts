@@ -5,7 +5,6 @@ import { DAY, later } from "../../src/domain/time.ts";
 import { signAcknowledgement } from "../../src/license/documents/acknowledgement.ts";
 import { decodeTimeCode, signTimeDocument } from "../../src/license/documents/time-document.ts";
 import { verifyLicenseRequest } from "../../src/license/requests/request.ts";
-import { signTrustDocument } from "../../src/license/documents/trust.ts";
 import type { TermsDocument } from "../../src/license/terms/terms.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
@@ -74,8 +73,6 @@ export interface SiteDocuments {
 const createDesk = (folder: string, name: string, products: string[]): Promise<Desk> =>
   Desk.create(realDisk, folder, { name, products, passphrase: null });
 
-const signTrust = (desk: Desk): Promise<string> => signTrustDocument(desk.vendor, desk.key);
-
 /**
  * Creates the data folder `site` below `root`, installs licenses, and closes it again. The licenses
  * are two days old, so that a usage statement can be made.
@@ -86,7 +83,7 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
   try {
     const vendor = await createDesk(join(root, "desk"), "Initrode", [PRODUCT, SPARE, MESH]);
     const otherVendor = await createDesk(join(root, "other"), "Hooli", ["nucleus"]);
-    const [trust, otherTrust] = [await signTrust(vendor), await signTrust(otherVendor)];
+    const [trust, otherTrust] = [vendor.trust.document, otherVendor.trust.document];
     for (const document of [trust, otherTrust])
       unwrap(await site.vendorTrust.trustVendor(document, PEER));
     const install = async (product: string): Promise<{ id: number; document: string }> => {
@@ -130,7 +127,7 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
       ),
       timeAnswer: await signTimeDocument(
         { iss: vendor.vendor.vendor, iat, ...question },
-        vendor.key,
+        vendor.issuing,
       ),
       acknowledgement: await signAcknowledgement(
         {
@@ -140,7 +137,7 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
           n: statement.n,
           digest: statement.digest,
         },
-        vendor.key,
+        vendor.issuing,
       ),
     };
   } finally {

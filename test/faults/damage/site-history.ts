@@ -9,6 +9,7 @@ import { emptyState, evolve } from "../../../src/domain/evolve/evolve.ts";
 import { DAY, HOUR, later, MINUTE, type Instant } from "../../../src/domain/time.ts";
 import { keyIdOf, publicPart, type PrivateKey } from "../../../src/license/documents/keys.ts";
 import { signLicense } from "../../../src/license/documents/license.ts";
+import { signTrustDocument } from "../../../src/license/documents/trust.ts";
 import { CloudCredentials } from "../../../src/operations/appliance/cloud-credentials.ts";
 import { Identity } from "../../../src/operations/appliance/identity.ts";
 import { realDisk, type Disk } from "../../../src/platform/files/disk.ts";
@@ -32,7 +33,7 @@ import {
   registerFeature,
   unregister,
 } from "../../support/scenario.ts";
-import { toTermsDocument } from "../../support/vendor.ts";
+import { certifyKey, toTermsDocument } from "../../support/vendor.ts";
 import { fileBytes, readTree, type Bytes, type FileTree } from "../shared/memory-disk.ts";
 
 export interface FolderSnapshot {
@@ -100,8 +101,19 @@ export async function recordSiteHistory(folder: string, siteName: string): Promi
     for (const command of commands) await transactTogether(command);
   };
 
-  const vendor = { ...VENDOR, vendor: keyIdOf(VENDOR_KEY), keys: [publicPart(VENDOR_KEY)] };
-  const trust: Command = { type: "TrustVendor", vendor, peer: "10.0.0.9" };
+  const { name, version, products, retired } = VENDOR;
+  const jwk = publicPart(ROOT);
+  const vendor = {
+    vendor: keyIdOf(ROOT),
+    name,
+    version,
+    jwk,
+    products: [...products],
+    retired: [...retired],
+  };
+  const document = await signTrustDocument(vendor, ROOT);
+  const signed = { ...vendor, document, sum: sha256(document) };
+  const trust: Command = { type: "TrustVendor", trust: signed, peer: "10.0.0.9" };
   const installLicense = await signLicenseFor(key, install(1, CAD));
   await transactEach(
     trust,
@@ -166,7 +178,7 @@ async function signLicenseFor(key: PrivateKey, command: LicenseUpload): Promise<
   const { license, terms, grant } = command;
   const document = await signLicense(
     {
-      iss: keyIdOf(VENDOR_KEY),
+      iss: keyIdOf(ROOT),
       iat: 0,
       license_id: license,
       serial: grant.serial,
@@ -177,10 +189,12 @@ async function signLicenseFor(key: PrivateKey, command: LicenseUpload): Promise<
       hardware_id: grant.hardwareId,
       terms: toTermsDocument(terms),
     },
-    VENDOR_KEY,
+    await certifyKey(ROOT, {}, ISSUING),
   );
-  const signed = { vendor: keyIdOf(VENDOR_KEY), document, lic: sha256(document) };
-  return { ...command, grant: { ...grant, ...signed } };
+  const [vendor, issuing] = [keyIdOf(ROOT), keyIdOf(ISSUING)];
+  const signed = { vendor, key: issuing, document, lic: sha256(document) };
+  const signer = { ...command.signer, vendor, key: issuing };
+  return { ...command, signer, grant: { ...grant, ...signed } };
 }
 
 /** Both the clock and the disk of a checkpoint can be changed while the store is open. */
@@ -297,4 +311,5 @@ function deriveKey(name: string): PrivateKey {
   return { kty: "OKP", crv: "Ed25519", x, d: secret.toString("base64url") };
 }
 
-const VENDOR_KEY = deriveKey("the vendor");
+const ROOT = deriveKey("the vendor");
+const ISSUING = deriveKey("the issuing key of the vendor");

@@ -66,7 +66,9 @@ async function prepareSite() {
   };
   const isConfirmed = async (typedCode: string): Promise<boolean> => {
     const decoded = decodeConfirmationCode(typedCode);
-    return decoded.ok && verifyConfirmationCode(activationToConfirm, decoded.value, desk.key);
+    return (
+      decoded.ok && verifyConfirmationCode(activationToConfirm, decoded.value, desk.issuing.key)
+    );
   };
   return { site, document, code, isConfirmed, seqBefore: site.applianceStatus.storageStatus().seq };
 }
