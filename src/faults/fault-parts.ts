@@ -13,11 +13,15 @@ export function describeConflict(conflict: TrustConflict): string {
   if (conflict.over === "license") {
     return `license ${conflict.license} belongs to another vendor or product`;
   }
+  if (conflict.over === "key") {
+    return `the key in this file is no root: it signed the installed license ${conflict.license} for another vendor`;
+  }
   return `a product belongs to one vendor, and the trusted vendor ${conflict.vendor} already has one of these products`;
 }
 
 export const CONFLICT_HINTS: Readonly<Record<TrustConflict["over"], string>> = {
   product: "berth trust list shows the products of each vendor; ask the vendor for other codes",
+  key: "do not trust this vendor; tell the vendor of that license, whose key may be stolen",
   license: "berth license list shows what is installed; ask the vendor for a new license",
 };
 

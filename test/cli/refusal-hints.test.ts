@@ -52,6 +52,7 @@ describe("describeForCommandLine", () => {
     [undefined, "berth trust add FILE"],
     [{ over: "product", vendor: "V" }, "berth trust list shows the products of each vendor"],
     [{ over: "license", license: 1 }, "ask the vendor for a new license"],
+    [{ over: "key", license: 1 }, "do not trust this vendor"],
   ] as const)("names what helps with the conflict %p of a vendor", (conflict, remedy) => {
     const fault = { code: "untrusted_vendor", ...(conflict && { conflict }) } as const;
     expect(describeForCommandLine(fault).hint).toContain(remedy);

@@ -12,7 +12,9 @@ export type TrustConflict =
   /** This other trusted vendor already has one of the vendor's products. */
   | { readonly over: "product"; readonly vendor: string }
   /** The id of the license belongs to another vendor or product. */
-  | { readonly over: "license"; readonly license: number };
+  | { readonly over: "license"; readonly license: number }
+  /** The root signed this installed license: it is the issuing key of another vendor. */
+  | { readonly over: "key"; readonly license: number };
 
 /** A limit of the site's rules that was reached. */
 export interface CappingRule {

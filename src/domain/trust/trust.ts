@@ -29,6 +29,10 @@ export function decideTrustVendor(
   const known = current ?? state.retiredKeys.get(trust.vendor) ?? null;
   if (known !== null && known.jwk.x !== trust.jwk.x)
     return err({ code: "root_changed", vendor: trust.vendor });
+  // No root issues licenses: each start would refuse the license, and the folder with it.
+  const signed = [...state.licenses.values()].find(({ grant }) => grant.key === trust.vendor);
+  if (signed !== undefined)
+    return err({ code: "untrusted_vendor", conflict: { over: "key", license: signed.id } });
   // After its removal, the same document may be installed again.
   const isOlder =
     known !== null &&

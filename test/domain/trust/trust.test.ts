@@ -86,6 +86,15 @@ describe("trusting a vendor", () => {
       .refuses(refused);
   });
 
+  test("is refused if its root signed an installed license, which no start would accept then", () => {
+    const root = { ...OTHER, vendor: SIGNER.key };
+    given(licenseInstalled(1))
+      .at(MONDAY)
+      .when(trust(root))
+      .refuses({ code: "untrusted_vendor", conflict: { over: "key", license: 1 } });
+    given().at(MONDAY).when(trust(root)).records({ type: "VendorTrusted" });
+  });
+
   test("is refused when another trusted vendor has one of the products", () => {
     for (const products of [["cad"], ["other", "cad"], ["__proto__"]]) {
       given()
