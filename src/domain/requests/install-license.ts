@@ -56,17 +56,17 @@ export function decideInstallLicense(
 ): Result<Decision<InstalledLicense>, Fault> {
   const { license, terms, grant: signedGrant, peer } = checked;
   const { hostIds: _hostIds, ...grant } = signedGrant;
-  const vendor = state.vendors.get(grant.vendor);
-  if (vendor === undefined || !hasProduct(vendor, terms.product))
-    return err({ code: "untrusted_vendor" });
   const installed = state.licenses.get(license);
-  const tombstone = state.tombstones.get(license);
-  if (!isSameVendorAndProduct(installed, tombstone, checked))
-    return err({ code: "untrusted_vendor", conflict: { over: "license", license } });
   if (installed?.grant.document === grant.document)
     return makeDecision([], { license, changes: null });
   const keyFault = findKeyFault(state, checked.signer, at);
   if (keyFault !== null) return err(keyFault);
+  const vendor = state.vendors.get(grant.vendor);
+  if (vendor === undefined || !hasProduct(vendor, terms.product))
+    return err({ code: "untrusted_vendor" });
+  const tombstone = state.tombstones.get(license);
+  if (!isSameVendorAndProduct(installed, tombstone, checked))
+    return err({ code: "untrusted_vendor", conflict: { over: "license", license } });
   const newest = installed?.grant ?? tombstone ?? null;
   // A thief of a key can use up all serials. Then only an answer counts, which nobody can replay.
   const isOfRetiredKey = newest !== null && isKeyRetired(state, newest.vendor, newest.key);

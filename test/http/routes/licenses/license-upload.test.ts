@@ -8,9 +8,18 @@ import {
   type Appliance,
   type License,
 } from "../../../support/appliance.ts";
+import { keyIdOf } from "../../../../src/license/documents/keys.ts";
 import { DAY, instant, later } from "../../../../src/domain/time.ts";
+import { unwrap } from "../../../support/licensed-store.ts";
 import { featureTerms, hoursLater, MONDAY } from "../../../support/scenario.ts";
-import { answerRequest, createVendor, makeTrustDocument } from "../../../support/vendor.ts";
+import {
+  answerRequest,
+  certifyKey,
+  createVendor,
+  makeTrustDocument,
+  VENDOR,
+  VENDOR_KEY,
+} from "../../../support/vendor.ts";
 
 const PATH = "/api/v4/license/upload";
 
@@ -77,6 +86,22 @@ describe("an uploaded license", () => {
     const first = expectOk(await site.upload(document));
     const written = site.lastSeq();
     for (const [, send] of ENCODINGS) expect(expectOk(await send(site, document))).toEqual(first);
+    expect(site.lastSeq()).toBe(written);
+  });
+
+  test("is the same when its key ended or is retired, or its product is no longer the vendor's", async () => {
+    const site = await openAppliance({ licenses: {} });
+    const until = Math.floor(hoursLater(1) / 1_000);
+    const issuing = await certifyKey(VENDOR_KEY, { until });
+    const request = await site.makeRequestDocument();
+    const document = await answerRequest(request, 7, {}, {}, { id: VENDOR.id, issuing });
+    expectOk(await site.upload(document));
+    site.clock.now = hoursLater(2);
+    expectOk(await site.upload(document));
+    const differing = { version: 2, products: ["cam"], retired: [keyIdOf(issuing.key)] };
+    unwrap(await site.vendorTrust.trustVendor(await makeTrustDocument(differing), "test"));
+    const written = site.lastSeq();
+    expect(expectOk(await site.upload(document)).id).toBe(7);
     expect(site.lastSeq()).toBe(written);
   });
 
@@ -230,6 +255,32 @@ describe("license/upload is refused", () => {
       "hardware_mismatch",
       await answerRequest(await site.makeRequestDocument(), 7, {}, { appliance: id }),
     );
+  });
+
+  test("with trust_outdated, retired_key or key_ended first, whatever else is wrong with it", async () => {
+    const site = await openAppliance({ licenses: {} });
+    const now = Math.floor(MONDAY / 1_000);
+    const [retired, ended, newer] = [
+      await certifyKey(VENDOR_KEY, { until: now }),
+      await certifyKey(VENDOR_KEY, { until: now }),
+      await certifyKey(VENDOR_KEY, { trust: 3, until: now }),
+    ];
+    const keys = [keyIdOf(retired.key), keyIdOf(newer.key)];
+    const trust = await makeTrustDocument({ version: 2, retired: keys });
+    unwrap(await site.vendorTrust.trustVendor(trust, "test"));
+    const request = await site.makeRequestDocument();
+    const wrong = { appliance: "0".repeat(16), request_id: null, nonce: null };
+    for (const [code, issuing] of [
+      ["trust_outdated", newer],
+      ["retired_key", retired],
+      ["key_ended", ended],
+      ["hardware_mismatch", VENDOR.issuing],
+    ] as const) {
+      const terms = { product: "theirs" };
+      const vendor = { id: VENDOR.id, issuing };
+      const document = await answerRequest(request, 7, terms, wrong, vendor);
+      await expectRefusedUnchanged(site, 400, code, () => site.upload(document));
+    }
   });
 
   test("with request_unknown for an unknown request, another nonce, no request, or one too old", async () => {
