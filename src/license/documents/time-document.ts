@@ -36,7 +36,7 @@ export function decodeTimeCode(code: string): { appliance: string; nonce: string
 export const TimeDocument = Type.Object(
   {
     iss: Type.String(),
-    iat: Type.Integer({ minimum: 0 }),
+    iat: Type.Integer({ minimum: 0, maximum: 253_402_300_799 }),
     appliance: Type.String(),
     nonce: Type.String({ pattern: "^[0-9a-f]{10}$" }),
   },

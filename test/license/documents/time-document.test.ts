@@ -129,6 +129,18 @@ describe("verifyTimeDocument", () => {
     });
   });
 
+  test("refuses a time after the year 9999, which no reply could show", async () => {
+    for (const [iat, isAccepted] of [
+      [253_402_300_799, true],
+      [253_402_300_800, false],
+      [1e300, false],
+      [-1, false],
+    ] as const) {
+      const document = await signTimeDocument({ ...time, iat }, issuing);
+      expect((await verifyTimeDocument(document, trusted)).ok).toBe(isAccepted);
+    }
+  });
+
   test("accepts any issuing key of any trusted vendor, in that vendor's name only", async () => {
     const other = await createVendor();
     const vendors = [...trusted, makeVendor({}, other.root)];

@@ -13,6 +13,7 @@ import { join } from "node:path";
 import type { Terms } from "../../../src/domain/model/licenses/terms.ts";
 import { DAY, HOUR, later, MINUTE, SECOND, type Instant } from "../../../src/domain/time.ts";
 import type { IssuingKey } from "../../../src/license/documents/document.ts";
+import { keyIdOf } from "../../../src/license/documents/keys.ts";
 import {
   decodeTimeCode,
   signTimeDocument,
@@ -324,6 +325,32 @@ describe("a time document of the vendor", () => {
     const good = await signAnswer(site, REAL);
     await expectRefused(site, `${good}x`, "form");
     unwrap(await site.time.applyTimeDocument(good, PEER));
+  });
+
+  test("is refused of a key that is retired or had ended when it signed, not when the site believes it ended", async () => {
+    const site = await openWithExpiringSlot();
+    setSystemClock(REAL);
+    const endsAt = (at: Instant) => certifyKey(ROOT, { until: at / SECOND }, ISSUING);
+    // The clock of the site ran ahead, past the end of the key.
+    const between = await endsAt(later(REAL, HOUR));
+    expect(
+      await site.time.applyTimeDocument(await signAnswer(site, REAL, {}, await endsAt(REAL)), PEER),
+    ).toMatchObject({ fault: { code: "key_ended", end: REAL, at: REAL } });
+    const outdated = await certifyKey(ROOT, { trust: 2 }, ISSUING);
+    expect(
+      await site.time.applyTimeDocument(await signAnswer(site, REAL, {}, outdated), PEER),
+    ).toMatchObject({ fault: { code: "trust_outdated" } });
+    const good = await signAnswer(site, REAL, {}, between);
+    const { notice: _notice, ...before } = VENDOR;
+    const retired = [keyIdOf(ISSUING)];
+    const trust = { ...before, version: 2, retired, document: "2", sum: "0".repeat(64) };
+    const other = await openWithExpiringSlot();
+    await transactOrThrow(other.store, { type: "TrustVendor", trust, peer: PEER });
+    setSystemClock(REAL);
+    expect(
+      await other.time.applyTimeDocument(await signAnswer(other, REAL, {}, between), PEER),
+    ).toMatchObject({ fault: { code: "retired_key", key: retired[0] } });
+    expect(unwrap(await site.time.applyTimeDocument(good, PEER)).now).toBe(REAL);
   });
 
   async function expectRefused(site: TimedSite, document: string, wrong: string): Promise<void> {
