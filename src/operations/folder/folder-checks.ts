@@ -24,7 +24,7 @@ export const createSignatureCheck =
     }
     const vendors = [...state.vendors.values()];
     for (const vendor of vendors) {
-      const difference = await findTrustDifference(vendor);
+      const difference = await findTrustDifference(vendor, state);
       if (difference === null) continue;
       const description = `the trust document of ${vendor.name} (${vendor.vendor}) ${difference}`;
       return { license: null, description };
@@ -51,7 +51,10 @@ async function findForeignVendor(
 const SIGNED_NAMES = ["vendor", "name", "version", "jwk", "retired"] as const;
 
 /** How a stored vendor differs from what its root signed; null: not at all. */
-async function findTrustDifference(vendor: TrustedVendor): Promise<string | null> {
+async function findTrustDifference(
+  vendor: TrustedVendor,
+  { retiredKeys }: State,
+): Promise<string | null> {
   const verified = await verifyTrustDocument(vendor.document);
   if (!verified.ok) return describeDocumentFault(verified.fault);
   const signed = verified.value;
@@ -61,6 +64,13 @@ async function findTrustDifference(vendor: TrustedVendor): Promise<string | null
   // Products of other vendors are left out.
   if (!vendor.products.every((product) => signed.products.includes(product)))
     names.push("products");
+  // It has the keys of earlier documents, too, and decides what is accepted.
+  const row = retiredKeys.get(signed.vendor);
+  const isComplete =
+    row?.jwk.x === signed.jwk.x &&
+    row.version === signed.version &&
+    signed.retired.every((key) => row.keys.includes(key));
+  if (!isComplete) names.push("retiredKeys");
   return names.length === 0 ? null : `differs from what it signed: ${names.join(", ")}`;
 }
 

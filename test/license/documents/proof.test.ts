@@ -108,6 +108,8 @@ const CHANGES: readonly [description: string, change: Change, field: string][] =
   ["another product", withTerms({ product: "ray" }), "product"],
   ["no early return", withTerms({ earlyReturn: false }), "earlyReturn"],
   ["another serial", withGrant({ serial: 9 }), "serial"],
+  ["another key", withGrant({ key: "0123456789ABCDEF" }), "key"],
+  ["another end of the key", withGrant({ keyUntil: 253_402_300_799 }), "keyUntil"],
   ["another vendor", withGrant({ vendor: "0123456789ABCDEF" }), "vendor"],
   ["another digest", withGrant({ lic: "0".repeat(64) }), "lic"],
   ["another policy", withGrant({ policyId: "other" }), "policyId"],
@@ -222,6 +224,8 @@ test.each([
   ["another name", { name: "Thief" }, "name"],
   ["another version", { version: 9 }, "version"],
   ["a missing retirement", { retired: ["0".repeat(16)] }, "retired"],
+  ["another id", { vendor: "0123456789ABCDEF" }, "vendor"],
+  ["another root", { jwk: publicPart(await generateKey()) }, "jwk"],
 ])("createSignatureCheck refuses a stored vendor with %s", async (_what, change, field) => {
   const { desk, site } = await installByFile();
   const state = (await stopAndReadState(site)) as MutableState;
@@ -232,6 +236,29 @@ test.each([
     license: null,
     description: expect.stringContaining(`differs from what it signed: ${field}`),
   });
+});
+
+test("createSignatureCheck refuses a state in which a retirement of the trust document is missing", async () => {
+  const { desk, site, folder } = await installByFile();
+  const root = await Root.open(realDisk, usualRootFolder(folder), null);
+  const { trust } = await root.signNext({ retired: [keyIdOf(desk.issuing.key)] });
+  unwrap(await site.vendorTrust.trustVendor(trust.document, "test"));
+  const state = (await stopAndReadState(site)) as MutableState;
+  const { vendor } = desk.vendor;
+  const kept = state.retiredKeys.get(vendor);
+  if (kept === undefined) throw new Error("nothing is retired");
+  const check = createSignatureCheck(null);
+  // Of an earlier document.
+  state.retiredKeys.set(vendor, { ...kept, keys: ["0".repeat(16), ...kept.keys] });
+  expect(await check(state)).toBeNull();
+  const description = expect.stringContaining("differs from what it signed: retiredKeys");
+  const jwk = publicPart(await generateKey());
+  for (const differing of [{ keys: [] }, { version: 1 }, { jwk }]) {
+    state.retiredKeys.set(vendor, { ...kept, ...differing });
+    expect(await check(state)).toMatchObject({ license: null, description });
+  }
+  state.retiredKeys.delete(vendor);
+  expect(await check(state)).toMatchObject({ license: null, description });
 });
 
 describe("createSignatureCheck in a vendor's own build", () => {
