@@ -68,8 +68,20 @@ export function trustVendor(state: MutableState, trusted: TrustedVendor): void {
   const { vendor, jwk, version, retired } = trusted;
   const before = state.retiredKeys.get(vendor)?.keys ?? [];
   const keys = [...new Set([...before, ...retired])];
-  state.vendors.set(vendor, trusted);
+  const notice = mergeNotices(state.vendors.get(vendor)?.notice ?? null, trusted.notice);
+  state.vendors.set(vendor, { ...trusted, notice });
   state.retiredKeys.set(vendor, { vendor, jwk, version, keys });
+}
+
+type Notice = TrustedVendor["notice"];
+
+/** A further document must not hide what the one before changed and perhaps nobody has seen yet. */
+function mergeNotices(before: Notice, notice: Notice): Notice {
+  const isShown = before !== null && before.changes.length > 0;
+  if (!isShown || notice === null || notice.at >= later(before.at, limits.trustNoticeAge))
+    return notice;
+  if (notice.changes.length === 0) return before;
+  return { at: notice.at, changes: [...new Set([...before.changes, ...notice.changes])] };
 }
 
 export function removeLicense(state: MutableState, { license, tombstone }: LicenseRemoved): void {

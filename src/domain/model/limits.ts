@@ -41,6 +41,8 @@ export const limits = {
   keptRequestHeads: 128,
   openActivations: 64,
   activationAge: 30 * DAY,
+  /** How long a site shows what a newer trust document changed. */
+  trustNoticeAge: 7 * DAY,
   /**
    * Answered requests that are kept, to distinguish a file used twice from one that was never
    * requested.

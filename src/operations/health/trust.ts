@@ -1,6 +1,8 @@
 import { isKeyRetired } from "../../domain/trust/trust.ts";
 import type { State } from "../../domain/model/state.ts";
-import { DAY, later, type Instant } from "../../domain/time.ts";
+import { later, type Instant } from "../../domain/time.ts";
+import { limits } from "../../domain/model/limits.ts";
+import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 import { createFinding, type Finding, type HealthReport } from "./finding.ts";
 
 /** What the trust documents of the vendors mean for what is installed. */
@@ -37,8 +39,8 @@ export const collectTrustFacts = (state: State): TrustFacts => ({
   ),
 });
 
-/** A newer document may be installed without a person who looks at it. */
-const SHOWN_FOR = 7 * DAY;
+/** A document may drop 1,000 products; the audit log has all changes. */
+const MAX_SHOWN = 8;
 
 export const checkTrust = (
   { changes, retiredLicenses }: TrustFacts,
@@ -46,7 +48,7 @@ export const checkTrust = (
 ): HealthReport => ({
   findings: [
     ...retiredLicenses.map(retiredFinding),
-    ...changes.filter(({ at }) => now < later(at, SHOWN_FOR)).map(changeFinding),
+    ...changes.filter(({ at }) => now < later(at, limits.trustNoticeAge)).map(changeFinding),
   ],
   passed: [],
 });
@@ -56,14 +58,19 @@ const retiredFinding = ({ license, product, vendor }: RetiredLicense): Finding =
     summary: `${product}: license ${license} is signed with a key that ${vendor} has retired`,
     remedy:
       "Request it again: the vendor signs it with its new key; if the vendor does not know it, a thief of the old key made it",
-    command: `berth license request --product ${product}`,
+    command: `berth license request --product ${quoteIfNeeded(product)}`,
     subject: product,
   });
 
-const changeFinding = ({ name, texts }: VendorChanges): Finding =>
-  createFinding("trust_changed", "note", {
-    summary: `The newest trust document of ${name}: ${texts.join("; ")}`,
+/** A newer document may be installed without a person who looks at it. */
+function changeFinding({ name, texts }: VendorChanges): Finding {
+  const more = texts.length - MAX_SHOWN;
+  const shown = texts.slice(0, MAX_SHOWN);
+  const text = [...shown, ...(more > 0 ? [`${more} more in the audit log`] : [])].join("; ");
+  return createFinding("trust_changed", "note", {
+    summary: `The newest trust document of ${name}: ${text}`,
     remedy: "Ask the vendor if you did not expect this",
     command: "berth trust list",
     subject: name,
   });
+}

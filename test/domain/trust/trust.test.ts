@@ -129,6 +129,26 @@ describe("trusting a vendor", () => {
     expect(notice?.changes).toContain("its name was Vendor");
   });
 
+  test("keeps what a document changed for a week, whatever further documents change", () => {
+    const renamed = next(OWN, { name: "Vendor Ltd" });
+    const dropping = next(renamed, { products: ["cad"] });
+    const noticeAfter = (hours: number, ...documents: readonly SignedTrust[]) => {
+      let history = given().at(MONDAY).execute(trust(renamed));
+      for (const document of documents)
+        history = history.at(hoursLater(hours)).execute(trust(document));
+      return findTrusted(VENDOR.vendor, history)?.notice;
+    };
+    const name = "its name was Vendor";
+    expect(noticeAfter(0)).toEqual({ at: MONDAY, changes: [name] });
+    const unchanged = next(renamed, {});
+    expect(noticeAfter(167, unchanged)).toEqual({ at: MONDAY, changes: [name] });
+    expect(noticeAfter(168, unchanged)).toEqual({ at: hoursLater(168), changes: [] });
+    const both = noticeAfter(167, dropping, next(dropping, {}));
+    expect(both?.at).toBe(hoursLater(167));
+    expect(both?.changes.slice(0, 2)).toEqual([name, "it no longer licenses cam"]);
+    expect(noticeAfter(168, dropping)?.changes).not.toContain(name);
+  });
+
   test("accepts a product with a name that every object has as a property", () => {
     for (const product of ["isPrototypeOf", "propertyIsEnumerable"]) {
       given()

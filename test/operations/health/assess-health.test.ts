@@ -11,7 +11,7 @@ import {
   type Severity,
 } from "../../../src/operations/health/finding.ts";
 import type { LicenseFacts } from "../../../src/operations/health/licenses.ts";
-import { DAY, HOUR, instant, later } from "../../../src/domain/time.ts";
+import { DAY, HOUR, instant, later, type Instant } from "../../../src/domain/time.ts";
 import type { StatementStatus } from "../../../src/domain/statements/statement-status.ts";
 import { consumptionTerms, terms } from "../../support/scenario.ts";
 import { nextStatement } from "../../support/statements.ts";
@@ -623,6 +623,24 @@ describe("assessHealth", () => {
 });
 
 describe("assessHealth on licenses", () => {
+  test("quotes the product of a license of a retired key in the command", () => {
+    const retiredLicenses = [{ license: 7, product: "CAD Pro", vendor: "Acme" }];
+    const [finding] = findingsFor({ trust: { changes: [], retiredLicenses } });
+    expect(finding?.command).toBe("berth license request --product 'CAD Pro'");
+  });
+
+  test("shows what a trust document changed for a week, and not all of many changes", () => {
+    const texts = Array.from({ length: 1_000 }, (_, i) => `it no longer licenses P${i}`);
+    const change = (at: Instant) => ({ vendor: "V", name: "Acme", at, texts });
+    const find = (at: Instant) =>
+      findingsFor({ trust: { changes: [change(at)], retiredLicenses: [] } });
+    expect(find(inDays(-7))).toEqual([]);
+    const [finding] = find(later(inDays(-7), 1));
+    expect(finding?.summary).toBe(
+      `The newest trust document of Acme: ${texts.slice(0, 8).join("; ")}; 992 more in the audit log`,
+    );
+  });
+
   test("does not warn of an end in 30 days, nor of slots of which one is free", () => {
     expect(
       codesFor({ licenses: [license({ validUntil: inDays(30) }, { slotsInUse: 9 })] }),
