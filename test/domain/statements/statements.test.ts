@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Command } from "../../../src/domain/decide.ts";
 import { limits } from "../../../src/domain/model/limits.ts";
 import type { State } from "../../../src/domain/model/state.ts";
+import type { AcknowledgeStatement } from "../../../src/domain/statements/acknowledge-statement.ts";
 import type { StoredStatement } from "../../../src/domain/model/statements/statement-chain.ts";
 import { DAY, HOUR, later } from "../../../src/domain/time.ts";
 import { transact } from "../../../src/domain/transact.ts";
@@ -101,6 +102,26 @@ describe("AcknowledgeStatement", () => {
       .when(acknowledge(second))
       .records({ type: "StatementAcknowledged", n: 2, digest: second.digest })
       .answers({ isNew: true, newest: 2 });
+  });
+
+  test("is refused of a retired or ended key, or with a trust document that is too old", () => {
+    const of = (signer: Partial<typeof SIGNER>): Command => ({
+      ...(acknowledge(second) as AcknowledgeStatement),
+      signer: { ...SIGNER, ...signer },
+    });
+    const { notice: _notice, ...own } = VENDOR;
+    const trust = { ...own, version: 2, document: "2", retired: [SIGNER.key] };
+    const retired = made.at(MONDAY).execute({ type: "TrustVendor", trust, peer: PEER });
+    const [name, end] = [VENDOR.name, MONDAY];
+    made
+      .at(MONDAY)
+      .when(of({ trust: 2 }))
+      .refuses({ code: "trust_outdated", vendor: name, version: 2 });
+    made
+      .at(MONDAY)
+      .when(of({ until: MONDAY / 1_000 }))
+      .refuses({ code: "key_ended", vendor: name, end, at: end });
+    retired.at(MONDAY).when(of({})).refuses({ code: "retired_key", vendor: name, key: SIGNER.key });
   });
 
   test("changes nothing if a newer one was acknowledged before", () => {

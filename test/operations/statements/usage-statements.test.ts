@@ -14,7 +14,8 @@ import {
   readStatement,
   receive,
 } from "../../support/reporting-site.ts";
-import { answerRequest, makeTrustDocument } from "../../support/vendor.ts";
+import { signAcknowledgement } from "../../../src/license/documents/acknowledgement.ts";
+import { answerRequest, createVendor, makeTrustDocument } from "../../support/vendor.ts";
 
 const failure = async (attempt: Promise<{ ok: boolean; fault?: unknown }>): Promise<unknown> => {
   const result = await attempt;
@@ -255,6 +256,21 @@ describe("an acknowledgement", () => {
       await failure(other.site.services.usageStatements.acknowledge(acknowledgement, "test")),
     ).toMatchObject({ code: "acknowledgement_foreign" });
     expect(other.site.lastSeq()).toBe(written);
+  });
+
+  test("in the name of another trusted vendor is refused", async () => {
+    const { site, desk } = await openReportingSite();
+    const thief = await createVendor({ products: ["elsewhere"] });
+    unwrap(await site.vendorTrust.trustVendor(thief.trust, "test"));
+    goTo(site, 2);
+    const { n, digest } = await makeStatement(site);
+    const appliance = site.services.identity.id;
+    const ack = { iss: desk.vendor.vendor, iat: 0, appliance, n, digest };
+    const forged = await signAcknowledgement(ack, thief.issuing);
+    expect(await failure(site.services.usageStatements.acknowledge(forged, "test"))).toEqual({
+      code: "invalid_license_file",
+      problem: { wrong: "content", expected: "ack" },
+    });
   });
 
   test("of a vendor that is not trusted is refused", async () => {

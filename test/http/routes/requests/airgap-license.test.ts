@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { decodeJwt } from "jose";
-import { DAY, instant } from "../../../../src/domain/time.ts";
+import { DAY, instant, later } from "../../../../src/domain/time.ts";
 import { canonicalizeCode } from "../../../../src/license/codes/code.ts";
 import { decodeConfirmationCode } from "../../../../src/license/codes/confirmation.ts";
-import { publicPart } from "../../../../src/license/documents/keys.ts";
+import { keyIdOf, publicPart } from "../../../../src/license/documents/keys.ts";
 import { createPolicy } from "../../../../src/desk/issuing/airgap.ts";
 import {
+  type ActivationReply,
   AirgapSite,
   LICENSE_KEY,
   makeDesk,
@@ -18,7 +19,15 @@ import {
   expectRefusedUnchanged,
   openAppliance,
 } from "../../../support/appliance.ts";
+import { unwrap } from "../../../support/licensed-store.ts";
 import { MONDAY } from "../../../support/scenario.ts";
+import {
+  certifyKey,
+  makeAirgapLicenseBody,
+  makeTrustDocument,
+  VENDOR,
+  VENDOR_KEY,
+} from "../../../support/vendor.ts";
 
 const WRONG_CODE =
   "the code does not fit this appliance, this policy and this license key; check all three";
@@ -185,6 +194,36 @@ describe("the policy of airgap/license", () => {
     const policy = await createPolicy(desk, "P-9", { product: "cad" }, MONDAY);
     const body = await air.makeLicenseBody({ policy });
     await expectRefusedUnchanged(air.site, 400, "untrusted_vendor", () => air.addLicense(body));
+  });
+
+  test("is refused with the problem of its key, whatever the code, until it is installed", async () => {
+    const site = await openAppliance({ licenses: {} });
+    const until = Math.floor(MONDAY / 1_000) + 1;
+    const keys = {
+      trust_outdated: await certifyKey(VENDOR_KEY, { trust: 3 }),
+      retired_key: await certifyKey(VENDOR_KEY),
+      key_ended: await certifyKey(VENDOR_KEY, { until: until - 1 }),
+    };
+    const requestCode = async (license_key: string) =>
+      expectOk(await site.post<ActivationReply>("airgap/generate", { license_key }))
+        .activation_code;
+    const install = (body: object) => site.post("airgap/license", { ...body });
+    const issuing = await certifyKey(VENDOR_KEY, { until });
+    const signer = { id: VENDOR.id, issuing };
+    const installed = await makeAirgapLicenseBody(await requestCode("K-1"), "K-1", signer);
+    expectOk(await install(installed));
+    const retired = [keyIdOf(keys.retired_key.key), keyIdOf(issuing.key)];
+    const trust = await makeTrustDocument({ version: 2, retired });
+    unwrap(await site.vendorTrust.trustVendor(trust, "test"));
+    site.clock.now = later(MONDAY, DAY);
+    expectOk(await install(installed));
+    const wrong = { confirmation_code: installed.confirmation_code };
+    for (const [code, key] of Object.entries(keys)) {
+      const vendor = { id: VENDOR.id, issuing: key };
+      const body = await makeAirgapLicenseBody(await requestCode("K-2"), "K-2", vendor);
+      await expectRefusedUnchanged(site, 400, code, () => install(body));
+      await expectRefusedUnchanged(site, 400, code, () => install({ ...body, ...wrong }));
+    }
   });
 
   test("is refused when it was edited or is another kind of document", async () => {

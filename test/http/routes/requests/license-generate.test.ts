@@ -4,6 +4,7 @@ import {
   type LicenseRequest,
 } from "../../../../src/license/requests/request.ts";
 import { keyIdOf } from "../../../../src/license/documents/keys.ts";
+import { sha256 } from "../../../../src/platform/crypto/hash.ts";
 import {
   expectOk,
   expectRefusedUnchanged,
@@ -50,6 +51,7 @@ test("license/generate replies with all fields of the request and a signed paylo
     warnings: [],
   });
   const { nonce, audit, heads, ...request } = await readRequest(payload);
+  const [trusted] = unwrap(await site.vendorTrust.listVendors());
   expect(request).toMatchObject({
     request_id: generated.request_id,
     created_at: generated.created_at,
@@ -59,7 +61,7 @@ test("license/generate replies with all fields of the request and a signed paylo
     hardware_id: generated.hardware_id,
     hardware: identity.hashHardware().hardware,
     licenses: [{ license_id: 1, product: "cad", serial: 1, total_consumptions: 0 }],
-    trust: [{ vendor: keyIdOf(VENDOR_KEY), version: 1 }],
+    trust: [{ vendor: keyIdOf(VENDOR_KEY), version: 1, sum: sha256(trusted?.document ?? "") }],
   });
   expect(nonce).toMatch(/^[0-9a-f]{32}$/);
   expect(heads.at(-1)).toEqual({

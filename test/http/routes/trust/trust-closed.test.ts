@@ -2,8 +2,9 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { VendorTrust } from "../../../../src/operations/trust/vendor-trust.ts";
 import { realDisk } from "../../../../src/platform/files/disk.ts";
-import { Desk } from "../../../../src/desk/desk.ts";
-import { openSite } from "../../../support/licensed-store.ts";
+import { Root } from "../../../../src/desk/root.ts";
+import { Desk, usualRootFolder } from "../../../../src/desk/desk.ts";
+import { openSite, unwrap } from "../../../support/licensed-store.ts";
 import { openHost } from "../../../support/licensed-pair.ts";
 import { SimulatedLog } from "../../../support/simulated-log.ts";
 import { genesisHead } from "../../../../src/store/journal/journal.ts";
@@ -21,10 +22,12 @@ test("a host of a pair trusts the built-in vendor when it begins to lead", async
   expect([operations.leadership?.mayAnswer(), countVendors()]).toEqual([true, 1]);
 });
 
-test("a build with a built-in vendor trusts only that vendor and cannot remove it", async () => {
+test("a build with a built-in vendor trusts only that vendor with its newest document, and cannot remove it", async () => {
+  const folder = tempFolder();
   const createDesk = (name: string) =>
-    Desk.create(realDisk, join(tempFolder(), name), { name, products: [name], passphrase: null });
+    Desk.create(realDisk, join(folder, name), { name, products: [name], passphrase: null });
   const [builtIn, other] = [await createDesk("built-in"), await createDesk("other")];
+  const builtInRoot = usualRootFolder(join(folder, "built-in"));
   const [builtInTrust, otherTrust] = [builtIn.trust.document, other.trust.document];
   const vendorTrust = new VendorTrust((await openSite()).store, builtInTrust);
 
@@ -32,5 +35,13 @@ test("a build with a built-in vendor trusts only that vendor and cannot remove i
   expect(await vendorTrust.previewTrustDocument(otherTrust)).toMatchObject(locked);
   expect(await vendorTrust.trustVendor(otherTrust, "test")).toMatchObject(locked);
   expect(await vendorTrust.trustVendor(builtInTrust, "test")).toMatchObject({ ok: true });
+  // A start installs the built-in document again: a newer one of its root stays.
+  const root = await Root.open(realDisk, builtInRoot, null);
+  const { trust: newer } = await root.signNext({ retired: ["0".repeat(16)] });
+  expect(await vendorTrust.trustVendor(newer.document, "test")).toMatchObject({ ok: true });
+  const older = { ok: false, fault: { code: "trust_older", version: 2 } };
+  expect(await vendorTrust.trustVendor(builtInTrust, "build")).toMatchObject(older);
+  const trusted = unwrap(await vendorTrust.listVendors());
+  expect(trusted.find(({ vendor }) => vendor === builtIn.vendor.vendor)?.version).toBe(2);
   expect(await vendorTrust.distrustVendor(builtIn.vendor.vendor, "test")).toMatchObject(locked);
 });
