@@ -140,6 +140,7 @@ export const dumpState = ({
 }: State) => ({
   ...state,
   vendors: [...state.vendors],
+  retiredKeys: [...state.retiredKeys],
   requests: [...state.requests],
   activations: [...state.activations],
   answeredRequests: [...state.answeredRequests],

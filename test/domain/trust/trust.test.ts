@@ -93,6 +93,9 @@ describe("trusting a vendor", () => {
       .when(trust(root))
       .refuses({ code: "untrusted_vendor", conflict: { over: "key", license: 1 } });
     given().at(MONDAY).when(trust(root)).records({ type: "VendorTrusted" });
+    // The certificate of the license was verified before this vendor was trusted.
+    const history = given().at(MONDAY).execute(trust(root));
+    history.at(MONDAY).when(install(1)).refuses({ code: "untrusted_vendor" });
   });
 
   test("is refused when another trusted vendor has one of the products", () => {
