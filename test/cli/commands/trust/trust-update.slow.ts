@@ -1,6 +1,6 @@
 // A newer trust document of a vendor that a site trusts: new products, retired keys, other names.
 import { describe, expect, test } from "bun:test";
-import { copyFileSync } from "node:fs";
+import { copyFileSync, cpSync } from "node:fs";
 import {
   runWithAnswer,
   runBerth,
@@ -161,5 +161,28 @@ describe("berth license add", () => {
     const both = ["license", "add", license, exchange.path("trust.jwt"), ...exchange.dataFlags];
     await runOrThrow(both);
     expect(await exchange.listTrusted()).toMatchObject([{ version: 2 }]);
+  });
+
+  test("takes the trust document that is installed, and refuses another one of its version", async () => {
+    const exchange = new TrustExchange();
+    await exchange.open("CAD");
+    for (const name of ["desk", "desk-root"])
+      cpSync(exchange.path(name), exchange.path(`copy-of-${name}`), { recursive: true });
+    await exchange.addProduct("CAM");
+    await exchange.trust();
+    const copy = [
+      "--dir",
+      exchange.path("copy-of-desk"),
+      "--root",
+      exchange.path("copy-of-desk-root"),
+    ];
+    await runOrThrow(["vendor", "product", "add", "CAE", ...copy]);
+    const license = await exchange.requestAndIssue("CAD");
+    const addWith = (trust: string) =>
+      runBerth(["license", "add", license, trust, ...exchange.dataFlags]);
+    const refused = await addWith(exchange.path("copy-of-desk", "trust.jwt"));
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("trust_older")]);
+    expect(await exchange.listLicenses()).toEqual([]);
+    expect((await addWith(exchange.path("desk", "trust.jwt"))).code).toBe(0);
   });
 });
