@@ -65,12 +65,12 @@ function markRequestAnswered(state: MutableState, request: string, license: numb
 }
 
 export function trustVendor(state: MutableState, trusted: TrustedVendor): void {
-  const { vendor, jwk, version, retired } = trusted;
+  const { vendor, jwk, version, sum, retired } = trusted;
   const before = state.retiredKeys.get(vendor)?.keys ?? [];
   const keys = [...new Set([...before, ...retired])];
   const notice = mergeNotices(state.vendors.get(vendor)?.notice ?? null, trusted.notice);
   state.vendors.set(vendor, { ...trusted, notice });
-  state.retiredKeys.set(vendor, { vendor, jwk, version, keys });
+  state.retiredKeys.set(vendor, { vendor, jwk, version, sum, keys });
 }
 
 type Notice = TrustedVendor["notice"];

@@ -173,8 +173,9 @@ export interface TrustedVendor extends SignedTrust {
 export interface RetiredKeys {
   readonly vendor: string;
   readonly jwk: VendorKey;
-  /** The newest version that was installed. */
+  /** The newest version that was installed, and SHA-256 of that document. */
   readonly version: number;
+  readonly sum: string;
   readonly keys: readonly string[];
 }
 

@@ -36,7 +36,7 @@ export function decideTrustVendor(
   // After its removal, the same document may be installed again.
   const isOlder =
     known !== null &&
-    (trust.version < known.version || (current !== null && trust.version === current.version));
+    (trust.version < known.version || (trust.version === known.version && trust.sum !== known.sum));
   if (isOlder) return err({ code: "trust_older", version: known.version });
   const others = [...state.vendors.values()].filter((other) => other.vendor !== trust.vendor);
   const ofOthers = trust.products.filter((product) =>

@@ -122,7 +122,11 @@ export class Timekeeping {
     if (!snapshot.ok) return snapshot;
     const { vendors, dated } = snapshot.value;
     const verified = await verifyTimeDocument(document.trim(), vendors);
-    if (!verified.ok) return err({ code: "invalid_license_file", problem: verified.fault });
+    if (!verified.ok) {
+      return verified.fault.wrong === "signer"
+        ? err({ code: "untrusted_vendor" })
+        : err({ code: "invalid_license_file", problem: verified.fault });
+    }
     const { appliance, nonce, iat, iss } = verified.value.time;
     const signed = { by: signingKeyOf(verified.value.signer), at: instant(iat * SECOND) };
     const keyFault = await this.#store.read((state) => findKeyFault(state, signed.by, signed.at));

@@ -2,6 +2,7 @@ import type { State, TrustedVendor } from "../../domain/model/state.ts";
 import { describeProofFault, findProofFault } from "../../license/documents/proof.ts";
 import { describeDocumentFault } from "../../license/documents/document-fault.ts";
 import { verifyTrustDocument } from "../../license/documents/trust.ts";
+import { sha256 } from "../../platform/crypto/hash.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { builtInTrust } from "../../platform/embedded/version.ts";
 import type { SignatureCheck } from "../../store/state/signature-check.ts";
@@ -61,6 +62,8 @@ async function findTrustDifference(
   const names: string[] = SIGNED_NAMES.filter(
     (name) => !Bun.deepEquals(signed[name], vendor[name]),
   );
+  const sum = sha256(vendor.document);
+  if (vendor.sum !== sum) names.push("sum");
   // Products of other vendors are left out.
   if (!vendor.products.every((product) => signed.products.includes(product)))
     names.push("products");
@@ -69,6 +72,7 @@ async function findTrustDifference(
   const isComplete =
     row?.jwk.x === signed.jwk.x &&
     row.version === signed.version &&
+    row.sum === sum &&
     signed.retired.every((key) => row.keys.includes(key));
   if (!isComplete) names.push("retiredKeys");
   return names.length === 0 ? null : `differs from what it signed: ${names.join(", ")}`;

@@ -160,7 +160,12 @@ export const Snapshot = Type.Object({
   ),
   retiredKeys: Type.Array(
     Type.Unsafe<RetiredKeys>(
-      Type.Object({ vendor: Type.String(), version: Seq, keys: Type.Array(Type.String()) }),
+      Type.Object({
+        vendor: Type.String(),
+        version: Seq,
+        sum: Type.String(),
+        keys: Type.Array(Type.String()),
+      }),
     ),
   ),
   requests: Type.Array(

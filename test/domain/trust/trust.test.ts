@@ -3,6 +3,7 @@ import type { DistrustVendor, SigningKey, TrustVendor } from "../../../src/domai
 import type { LicenseUpload } from "../../../src/domain/requests/license-upload.ts";
 import type { SignedTrust } from "../../../src/domain/model/state.ts";
 import { instant, later } from "../../../src/domain/time.ts";
+import { sha256 } from "../../../src/platform/crypto/hash.ts";
 import { answerTo, makeRequestCommand, SIGNER, VENDOR } from "../../support/new-site.ts";
 import {
   given,
@@ -31,7 +32,8 @@ const { notice: _notice, ...OWN } = VENDOR;
 /** The next document of a vendor, unless the changes say another version. */
 const next = (before: SignedTrust, changes: Partial<SignedTrust>): SignedTrust => {
   const version = before.version + 1;
-  return { ...before, version, document: `${before.vendor} ${version}`, ...changes };
+  const document = `${before.vendor} ${version}`;
+  return { ...before, version, document, sum: sha256(document), ...changes };
 };
 
 const trust = (document: SignedTrust): TrustVendor => ({
@@ -61,10 +63,13 @@ describe("trusting a vendor", () => {
   });
 
   test("with the same document changes nothing; an older one, or another of its version, is refused", () => {
-    const third = { ...OTHER, version: 3, document: "other 3" };
+    const third = next(OTHER, { version: 3 });
     const history = given().at(MONDAY).execute(trust(third));
     history.at(hoursLater(1)).when(trust(third)).records().answers({ vendor: OTHER.vendor });
-    for (const other of [OTHER, { ...third, document: "other 3, signed again" }]) {
+    for (const other of [
+      OTHER,
+      next(OTHER, { version: 3, document: "again", sum: sha256("again") }),
+    ]) {
       history.at(hoursLater(1)).when(trust(other)).refuses({ code: "trust_older", version: 3 });
     }
     const newer = next(third, { version: 9, products: ["other", "more"] });
@@ -264,6 +269,8 @@ describe("retired keys", () => {
     again.at(MONDAY).when(install(1)).refuses(refused);
     const removed = history.at(MONDAY).execute(distrust(VENDOR.vendor));
     removed.at(MONDAY).when(trust(retirement)).refuses({ code: "trust_older", version: 3 });
+    const another = { ...forgotten, document: "another 3", sum: sha256("another 3") };
+    removed.at(MONDAY).when(trust(another)).refuses({ code: "trust_older", version: 3 });
   });
 
   test("of one vendor say nothing of another vendor's keys", () => {

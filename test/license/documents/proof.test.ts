@@ -225,6 +225,7 @@ test.each([
   ["another version", { version: 9 }, "version"],
   ["a missing retirement", { retired: ["0".repeat(16)] }, "retired"],
   ["another id", { vendor: "0123456789ABCDEF" }, "vendor"],
+  ["another digest", { sum: "0".repeat(64) }, "sum"],
   ["another root", { jwk: publicPart(await generateKey()) }, "jwk"],
 ])("createSignatureCheck refuses a stored vendor with %s", async (_what, change, field) => {
   const { desk, site } = await installByFile();
@@ -253,7 +254,7 @@ test("createSignatureCheck refuses a state in which a retirement of the trust do
   expect(await check(state)).toBeNull();
   const description = expect.stringContaining("differs from what it signed: retiredKeys");
   const jwk = publicPart(await generateKey());
-  for (const differing of [{ keys: [] }, { version: 1 }, { jwk }]) {
+  for (const differing of [{ keys: [] }, { version: 1 }, { sum: "" }, { jwk }]) {
     state.retiredKeys.set(vendor, { ...kept, ...differing });
     expect(await check(state)).toMatchObject({ license: null, description });
   }

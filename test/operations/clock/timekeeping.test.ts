@@ -319,7 +319,10 @@ describe("a time document of the vendor", () => {
   test("is refused without a trusted signature, and the time code stays open", async () => {
     const site = await openWithExpiringSlot();
     setSystemClock(REAL);
-    await expectRefused(site, await signAnswer(site, REAL, {}, OTHER.issuing), "signer");
+    const foreign = await signAnswer(site, REAL, {}, OTHER.issuing);
+    expect(await site.time.applyTimeDocument(foreign, PEER)).toMatchObject({
+      fault: { code: "untrusted_vendor" },
+    });
     const forged = { key: OTHER.issuing.key, cert: (await certifyKey(ROOT, {}, ISSUING)).cert };
     await expectRefused(site, await signAnswer(site, REAL, {}, forged), "certificate");
     const good = await signAnswer(site, REAL);
