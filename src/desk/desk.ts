@@ -23,7 +23,7 @@ import {
 import { DeskRefused } from "./desk-refused.ts";
 import { issuingKeyFile, listIssuingKeys } from "./key-file.ts";
 import { Ledger, withDeskLock } from "./ledger/ledger.ts";
-import { LEDGER_FILE } from "./ledger/ledger-lines.ts";
+import { LEDGER_FILE, readTrustEntries } from "./ledger/ledger-lines.ts";
 import { Root } from "./root.ts";
 import { TRUST_FILE, type TrustDocument } from "./trust-document.ts";
 
@@ -164,10 +164,13 @@ export class Desk implements DeskRecords {
     return x === this.issuing.key.x ? this.issuing.key : this.#readKey(key);
   }
 
-  /** Accepts a newer trust document of the same root. False: it is known. */
+  /**
+   * Accepts a newer trust document of the same root. False: the ledger has it already; its file is
+   * written again if an interrupted command did not.
+   */
   static async acceptTrust(disk: Disk, folder: string, trust: TrustDocument): Promise<boolean> {
     return withRecords(disk, folder, async (records) => {
-      if (records.trust.document === trust.document) return false;
+      if (records.trust.document === trust.document) return recordTrust(disk, folder, records);
       const { vendor } = records;
       if (vendor.jwk.x !== trust.vendor.jwk.x) throw otherRoot(vendor.vendor);
       if (trust.vendor.version <= vendor.version) {
@@ -357,6 +360,21 @@ function requireCurrentKey(records: DeskRecords, now: Instant): CertifiedKey {
     );
   }
   return current;
+}
+
+/** Completes ledger and file with the newest document. False: the ledger has it already. */
+async function recordTrust(
+  disk: Disk,
+  folder: string,
+  { trust, ledger }: DeskRecords,
+): Promise<boolean> {
+  // The file of a desk may have been copied there by hand.
+  const isNew = readTrustEntries(disk, folder).every(({ document }) => document !== trust.document);
+  if (isNew) await ledger.appendWhileLocked(trustEntry(trust, rfc3339(wallClock())));
+  const { fileFault, document } = await readDeskTrust(disk, folder);
+  if (fileFault !== null)
+    await replaceFile(disk, join(folder, TRUST_FILE), Buffer.from(`${document}\n`));
+  return isNew;
 }
 
 /** True: it was missing, or older than in the ledger. */

@@ -1,11 +1,12 @@
 // The issuing keys of a desk: certified by the root, replaced, ended, retired.
 import { describe, expect, test } from "bun:test";
-import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Desk, usualPeriod, usualRootFolder } from "../../src/desk/desk.ts";
 import { describeDesk } from "../../src/desk/desk-overview.ts";
 import { backUpDesk } from "../../src/desk/desk-backup.ts";
 import { Root } from "../../src/desk/root.ts";
+import { verifyDesk } from "../../src/desk/verify-desk.ts";
 import { DAY, HOUR, instant, later } from "../../src/domain/time.ts";
 import { signKeyRequest, verifyKeyRequest } from "../../src/license/documents/key-request.ts";
 import { generateKey, keyIdOf, publicPart, seedOf } from "../../src/license/documents/keys.ts";
@@ -186,6 +187,28 @@ describe("a trust document", () => {
     const reason = await refusal(Desk.acceptTrust(realDisk, folder, other.trust));
     expect(reason).toContain("this is another version 2 of the trust document");
     expect(reason).toContain("copy the desk's trust.jwt into the root's folder");
+  });
+
+  test("that was copied into the folder gets its line in the ledger when it is accepted", async () => {
+    const { folder } = await makeDesk();
+    const { trust } = await (await openRootOf(folder)).signNext({ name: "Acme Ltd" });
+    writeFileSync(join(folder, "trust.jwt"), `${trust.document}\n`);
+    expect(await Desk.acceptTrust(realDisk, folder, trust)).toBe(true);
+    expect(await Desk.acceptTrust(realDisk, folder, trust)).toBe(false);
+    expect(ledgerOf(folder).split(trust.document)).toHaveLength(2);
+    expect((await verifyDesk(realDisk, folder, null)).notes).toEqual([]);
+  });
+
+  test("is written again, if it is accepted again and its file is older or missing", async () => {
+    const { desk, folder } = await makeDesk();
+    const { trust } = await signNextTrust(folder, { retired: [idOf(desk)] });
+    for (const text of [desk.trust.document, null]) {
+      const file = join(folder, "trust.jwt");
+      if (text === null) rmSync(file);
+      else writeFileSync(file, `${text}\n`);
+      expect(await Desk.acceptTrust(realDisk, folder, trust)).toBe(false);
+      expect(readText(file)).toBe(trust.document);
+    }
   });
 
   test("that no longer retires a key is refused; the root keeps the retirements of the desk's", async () => {
