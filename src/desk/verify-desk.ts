@@ -69,7 +69,10 @@ export async function verifyDesk(
     ledger_lines: ledger.ledger_lines,
     checked_licenses: ledger.checked_licenses,
     faults: [...faults, ...ledger.faults],
-    notes: [...ledger.notes, ...findOtherKeys(disk, folder, ledger.keys)],
+    notes: [
+      ...ledger.notes,
+      ...findOtherKeys(disk, folder, [...ledger.keys.map(keyIdOf), ...(vendor?.retired ?? [])]),
+    ],
   };
 }
 
@@ -81,16 +84,15 @@ const findPlainKeyFiles = (disk: Disk, folder: string): DeskFault[] =>
     return locked === undefined ? [] : [{ location: plain ?? "", problem }];
   });
 
-/** Key files without a certificate, or left by a command. They are never removed. */
-function findOtherKeys(disk: Disk, folder: string, keys: readonly PublicKey[]): string[] {
-  const certified = new Set(keys.map(keyIdOf));
+/** Keys that wait for their certificate, and files left by a command. They are never removed. */
+function findOtherKeys(disk: Disk, folder: string, known: readonly string[]): string[] {
   const files = disk.stat(folder) === null ? [] : disk.list(folder);
   return [
     ...files
       .filter((name) => /\.key\.jw[ek]\.new$/.test(name))
       .map((name) => `${name} is left over from an interrupted command: it can be deleted`),
     ...listIssuingKeys(disk, folder)
-      .filter((id) => !certified.has(id))
+      .filter((id) => !known.includes(id))
       .map((id) => `the key ${id} waits for its certificate: berth vendor accept takes it`),
   ];
 }

@@ -1,5 +1,6 @@
 import { Desk, usualPeriod } from "../../../desk/desk.ts";
-import { loadDeskRecords } from "../../../desk/desk-records.ts";
+import { loadDeskRecords, stateOfKey } from "../../../desk/desk-records.ts";
+import { listIssuingKeys } from "../../../desk/key-file.ts";
 import { findLicensesToReissue } from "../../../desk/ledger/license-list.ts";
 import { listCertifiedKeys } from "../../../desk/root.ts";
 import { describeDocumentFault } from "../../../license/documents/document-fault.ts";
@@ -72,6 +73,8 @@ const newKey = defineCommand({
     checkNewPassphrase(source);
     const opened = root === null ? null : await openRoot({ ...options, root, dir });
     await loadDeskRecords(realDisk, dir);
+    // Before the key is made: the desk refuses a document that lacks one of its retirements.
+    if (opened !== null) await Desk.acceptTrust(realDisk, dir, opened.trust);
     const { id, request } = await Desk.makeKey(realDisk, dir, await readNewPassphrase(source));
     const { jwk } = await readRequest(request);
     const fingerprint = fingerprintOf(jwk);
@@ -85,7 +88,6 @@ const newKey = defineCommand({
         text: () => outputDocument({ out, qr: false }, request, `the request for the key ${id}`),
       };
     }
-    await Desk.acceptTrust(realDisk, dir, opened.trust);
     const cert = await opened.certify(jwk, periodUntil(end));
     await Desk.acceptCertificate(realDisk, dir, cert);
     const ends = rfc3339(periodUntil(end).until);
@@ -156,7 +158,7 @@ const retire = defineCommand({
   summary: "retire keys: sites that get the new trust document accept nothing new from them",
   options: {
     ...rootOptions,
-    isAll: flag("--all", "retire every key that the root has certified"),
+    isAll: flag("--all", "retire every key that the root's folder or the desk has"),
     out: option.out,
     yes: option.yes,
     json: option.json,
@@ -174,11 +176,13 @@ const retire = defineCommand({
       throw new Misuse("name the keys, or use --all", "berth vendor show lists the keys");
     checkTrustOutput(options);
     const root = await openRoot(options);
-    const { retired } = root;
-    const desk = options.dir === null ? null : await loadDeskRecords(realDisk, options.dir);
+    const { dir } = options;
+    const desk = dir === null ? null : await loadDeskRecords(realDisk, dir);
+    // Also keys that wait for their certificate: the thief of a desk has them, too.
     const known = [
       ...listCertifiedKeys(realDisk, options.root),
       ...(desk?.keys.map(({ id }) => id) ?? []),
+      ...(dir === null ? [] : listIssuingKeys(realDisk, dir)),
     ];
     if (options.isAll && known.length === 0) {
       throw new Failure(
@@ -186,13 +190,15 @@ const retire = defineCommand({
         "name the keys, or specify the desk's folder with --dir DIR",
       );
     }
-    const wanted = options.isAll ? known : named;
-    const added = [...new Set(wanted)].filter((id) => !retired.includes(id));
-    if (added.length === 0)
-      throw new Failure(
-        "all of these keys are retired already",
-        "berth vendor show lists the keys",
-      );
+    const wanted = [...new Set(options.isAll ? known : named)];
+    // If the desk has another version of the document, only the next one has the keys of both.
+    const { retired } = root.trust.vendor;
+    const added = wanted.filter((id) => !retired.includes(id));
+    // An interrupted command is repeated: its document may not be where it belongs yet.
+    if (added.length === 0) {
+      const what = "all of these keys are retired already";
+      return outputTrust(root, options, what);
+    }
     // Before the question: it may be a typing error, and the stolen key another one.
     const unknown = added.filter((id) => !known.includes(id));
     for (const id of unknown) printWarning(`no certificate of the key ${id} is known here`);
@@ -200,19 +206,23 @@ const retire = defineCommand({
     await confirm(options, question, "sites accept nothing new that is signed with them");
     const next = await root.signNext({ retired: [...retired, ...added] });
     const outcome = await outputTrust(next, options, `${formatCount(added.length, "key")} retired`);
-    const after = options.dir === null ? null : await loadDeskRecords(realDisk, options.dir);
-    const reissue = after === null ? [] : findLicensesToReissue(after, wallClock());
-    return {
-      ...outcome,
-      notes:
-        reissue.length === 0
-          ? []
-          : [
-              `${formatCount(reissue.length, "license")} to be issued again: berth vendor list ${formatDirFlag(options.dir ?? "")} --to-reissue`,
-            ],
-    };
+    return { ...outcome, notes: dir === null ? [] : await describeRetirement(dir) };
   },
 });
+
+/** What the desk has to do next. */
+async function describeRetirement(dir: string): Promise<string[]> {
+  const now = wallClock();
+  const records = await loadDeskRecords(realDisk, dir);
+  const [current] = records.keys;
+  const canSign = current !== undefined && stateOfKey(records, current, now) === "current";
+  const reissue = findLicensesToReissue(records, now).length;
+  const list = `berth vendor list ${formatDirFlag(dir)} --to-reissue`;
+  return [
+    ...(canSign ? [] : ["the desk signs nothing until it has a new key: berth vendor key new"]),
+    ...(reissue === 0 ? [] : [`${formatCount(reissue, "license")} to be issued again: ${list}`]),
+  ];
+}
 
 /** The issuing keys of the desk. */
 export const keyCommands: readonly Command[] = [newKey, certify, retire];

@@ -44,7 +44,10 @@ function formatDesk(desk: DeskOverview, dir: string): string[] {
       since: since.slice(0, 10),
       until: until.slice(0, 10),
     })),
-    ...desk.uncertified.map((key) => ({ key, state: "not certified", since: "-", until: "-" })),
+    ...desk.uncertified.map((key) => {
+      const state = desk.retired.includes(key) ? "retired" : "not certified";
+      return { key, state, since: "-", until: "-" };
+    }),
   ];
   const keys = `\n${formatList(rows, "no key")}`;
   const reissue = desk.to_reissue.length;
