@@ -18,7 +18,13 @@ import { confirm } from "../../frame/confirm.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
 import { flag, Misuse, text, type InvalidValue } from "../../frame/options.ts";
-import { escapeToOneLine, formatCount, formatTable, printWarning } from "../../frame/terminal.ts";
+import {
+  escapeToOneLine,
+  formatCount,
+  formatTable,
+  printNote,
+  printWarning,
+} from "../../frame/terminal.ts";
 import { isDateOnly, parseStartTime } from "../../../license/terms/term-times.ts";
 import {
   checkNewPassphrase,
@@ -124,14 +130,15 @@ const certify = defineCommand({
       );
     }
     const period = periodUntil(end);
-    show(
-      formatTable([
-        ["vendor", root.trust.vendor.name],
-        ["key", keyIdOf(jwk)],
-        ["fingerprint", fingerprintOf(jwk)],
-        ["until", rfc3339(period.until).slice(0, 10)],
-      ]),
-    );
+    const facts = [
+      ["vendor", root.trust.vendor.name],
+      ["key", keyIdOf(jwk)],
+      ["fingerprint", fingerprintOf(jwk)],
+      ["until", rfc3339(period.until).slice(0, 10)],
+    ];
+    // Without --out, standard output has the certificate and nothing else.
+    if (out === null && !json) for (const fact of facts) printNote(fact.join(" "));
+    else show(formatTable(facts));
     const question = "are key and fingerprint those that the desk printed?";
     const hint = "berth vendor show at the desk lists keys without certificate";
     await confirm(options, question, hint);
@@ -143,10 +150,8 @@ const certify = defineCommand({
         until: rfc3339(period.until),
         certificate: cert,
       },
-      text: async () => [
-        ...(await outputDocument({ out, qr: false }, cert, "the certificate")),
-        "take it to the desk with trust.jwt of the root: berth vendor accept trust.jwt FILE",
-      ],
+      notes: ["take it to the desk with trust.jwt of the root: berth vendor accept trust.jwt FILE"],
+      text: () => outputDocument({ out, qr: false }, cert, "the certificate"),
     };
   },
 });

@@ -112,10 +112,16 @@ describe("a new key", () => {
     expect([await statesOf(desk), await canSign(desk)]).toEqual([["current"], true]);
     const certify = ["vendor", "key", "certify", request, "--root", far];
     const shown = await runBerth(certify);
-    expect([shown.code, shown.stdout]).toEqual([2, expect.stringContaining(`key          ${id}`)]);
-    expect(shown.stdout).toContain(`fingerprint  ${fingerprint}\n`);
+    expect([shown.code, shown.stdout]).toEqual([2, ""]);
+    expect(shown.stderr).toContain(`berth: note: key ${id}\n`);
+    expect(shown.stderr).toContain(`berth: note: fingerprint ${fingerprint}\n`);
+    // Standard output can be redirected to a file.
+    const { stdout } = await runBerth([...certify, "--yes"]);
+    expect(stdout).toBe(`${readText(far, `${id}.cert`)}\n`);
     const out = path("key.cert");
-    await runOrThrow([...certify, "--until", "2031-01-01", "--yes", "--out", out]);
+    const words = [...certify, "--until", "2031-01-01", "--yes", "--out", out];
+    const written = await runOrThrow(words);
+    expect(written).toContain(`key          ${id}\nfingerprint  ${fingerprint}\n`);
     expect((await show(desk)).uncertified).toEqual([id]);
     const accepted = await runOrThrow(["vendor", "accept", out, "--dir", desk]);
     expect(accepted).toBe(`${out} is accepted\n`);
