@@ -245,6 +245,21 @@ export class Desk implements DeskRecords {
     return { id, request };
   }
 
+  /** Refuses a passphrase that opens no key of the desk. A retired or ended one counts, too. */
+  static async refuseWrongPassphrase(
+    disk: Disk,
+    folder: string,
+    passphrase: string | null,
+  ): Promise<void> {
+    const { keys } = await loadDeskRecords(disk, folder);
+    const ids = [...new Set([...keys.map(({ id }) => id), ...listIssuingKeys(disk, folder)])];
+    for (const id of ids)
+      if ((await issuingKeyFile(disk, folder, id).tryRead(passphrase)) !== null) return;
+    const [current] = ids;
+    if (current === undefined) throw new DeskRefused(`${folder} has no key`, NEW_KEY_HINT);
+    await issuingKeyFile(disk, folder, current).read(passphrase);
+  }
+
   /** Sets, changes or (null) removes the passphrase of all keys that the old one opens. */
   static changePassphrase(
     disk: Disk,

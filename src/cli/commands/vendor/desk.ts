@@ -115,8 +115,8 @@ const passphrase = defineCommand({
     checkNewPassphrase(source);
     refuseLinkedKeys(dir);
     const old = await readCurrentPassphrase({ dir, passphraseFile });
-    // Checked before the new one is typed twice: the old one must open the key.
-    await Desk.open(realDisk, dir, old);
+    // Checked before the new one is typed twice: the old one must open a key.
+    await Desk.refuseWrongPassphrase(realDisk, dir, old);
     const next = await readNewPassphrase(source);
     const { changed, unchanged } = await Desk.changePassphrase(realDisk, dir, old, next);
     const keys = changed.length === 1 ? "key is" : `${changed.length} keys are`;

@@ -22,6 +22,7 @@ import {
   openDeskAndSite,
 } from "../../../support/desk-and-site.ts";
 import { keyFileIn, openRootOf, readText, replaceKey } from "../../../support/desk-keys.ts";
+import { encryptDeskKeys } from "../../../support/encrypted-key.ts";
 import { runBerth, runJsonOrThrow, runOrThrow, runWithAnswer } from "../../../support/run-berth.ts";
 import { contentsOf, copyFolder, tempFolder } from "../../../support/temp-folder.ts";
 import { bothFolders, initDesk, INIT_DESK } from "../../../support/vendor-commands.ts";
@@ -661,6 +662,32 @@ test("berth vendor passphrase refuses a key file that is a symbolic link, and ch
   expect([lstatSync(key).isSymbolicLink(), readFileSync(target, "utf8")]).toEqual([true, text]);
   expect(readdirSync(desk).filter((file) => file.endsWith(".jwe"))).toEqual([]);
   await runOrThrow(["vendor", "verify", "--dir", desk]);
+});
+
+test("berth vendor passphrase changes every key that it opens, also without a key that signs", async () => {
+  const { desk, both, path } = await makeVendor();
+  await encryptDeskKeys(desk, "first");
+  const [earlier] = (await show(desk)).keys;
+  await runOrThrow(["vendor", "key", "new", ...both, "--no-passphrase"]);
+  const [current] = (await show(desk)).keys;
+  await encryptDeskKeys(desk, "second");
+  await runOrThrow(["vendor", "key", "retire", "--all", ...both, "--yes"]);
+  const before = contentsOf(desk);
+  const change = async (passphrase: string) => {
+    writeFileSync(path("phrase"), passphrase);
+    const from = ["--passphrase-file", path("phrase")];
+    return vendor("passphrase", "--dir", desk, ...from, "--no-passphrase");
+  };
+  const wrong = await change("third");
+  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining("is wrong")]);
+  expect(contentsOf(desk)).toEqual(before);
+  const { code, stderr } = await change("first");
+  expect([code, stderr]).toEqual([
+    0,
+    `berth: warning: the key ${current?.key} has another passphrase and was not changed\n`,
+  ]);
+  expect(existsSync(join(desk, `${earlier?.key}.key.jwk`))).toBe(true);
+  expect(existsSync(join(desk, `${current?.key}.key.jwe`))).toBe(true);
 });
 
 test("berth vendor show lists keys with their state and those that wait for a certificate", async () => {
