@@ -1,14 +1,13 @@
 import { dirname, join } from "node:path";
-import { parseKeyText } from "../license/documents/encrypted-key.ts";
 import type { PublicKey } from "../license/documents/keys.ts";
 import type { Disk } from "../platform/files/disk.ts";
-import { errorCode } from "../platform/files/system-error.ts";
 import { replaceFile } from "../platform/files/files.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import { randomBytes } from "../platform/crypto/random.ts";
 import { issuingKeyFile, listIssuingKeys } from "./key-file.ts";
 import { withDeskLock } from "./ledger/ledger.ts";
 import { readDeskTrust } from "./desk-records.ts";
+import { findStrayKeys, readRegularFile } from "./stray-keys.ts";
 import { TRUST_FILE } from "./trust-document.ts";
 import { DeskRefused } from "./desk-refused.ts";
 
@@ -45,7 +44,7 @@ export async function backUpDesk(disk: Disk, folder: string, at: string): Promis
   const { vendor } = await readDeskTrust(disk, folder);
   return withDeskLock(disk, folder, async () => {
     const names = disk.list(folder).filter((name) => isFileName(name) && !isTemporary(name));
-    refuseRootFiles(disk, folder, names, vendor.jwk);
+    refuseStrayKeys(disk, folder, vendor.jwk);
     const files = names.toSorted().flatMap((name) => readBackedUpFile(disk, folder, name));
     const head = { kind: KIND, version: VERSION, made_at: at, vendor: vendor.vendor } as const;
     const backup: Backup = { ...head, files };
@@ -53,41 +52,21 @@ export async function backUpDesk(disk: Disk, folder: string, at: string): Promis
   });
 }
 
-/** A copy of the root under another name; only one without a passphrase can be recognized. */
-function refuseRootFiles(
-  disk: Disk,
-  folder: string,
-  names: readonly string[],
-  root: PublicKey,
-): void {
-  for (const name of names) {
-    if ((disk.stat(join(folder, name))?.size ?? 0) > MAX_KEY_BYTES) continue;
-    const bytes = readRegularFile(disk, join(folder, name));
-    const key = bytes && parseKeyText(new TextDecoder().decode(bytes));
-    if (key?.x !== root.x) continue;
-    throw new DeskRefused(
-      `${join(folder, name)} contains the vendor's root key, which must not be in a backup`,
-      "move it to a medium of its own: who holds it is the vendor",
-    );
-  }
+/** Who reads a backup must not find the root there. */
+function refuseStrayKeys(disk: Disk, folder: string, root: PublicKey): void {
+  const [stray] = findStrayKeys(disk, folder, root);
+  if (stray === undefined) return;
+  throw new DeskRefused(
+    `${join(folder, stray.name)} ${stray.problem}, which must not be in a backup`,
+    "move it to a medium of its own: who holds the root is the vendor",
+  );
 }
-
-const MAX_KEY_BYTES = 4_096;
 
 /** Empty for a subfolder: a desk has none, so it does not belong to the desk. */
 function readBackedUpFile(disk: Disk, folder: string, name: string): BackedUpFile[] {
   const bytes = readRegularFile(disk, join(folder, name));
   if (bytes === null) return [];
   return [{ name, sha256: sha256(bytes), content: Buffer.from(bytes).toString("base64") }];
-}
-
-function readRegularFile(disk: Disk, path: string): Uint8Array<ArrayBuffer> | null {
-  try {
-    return disk.read(path);
-  } catch (error) {
-    if (errorCode(error) === "EISDIR") return null;
-    throw error;
-  }
 }
 
 export interface DeskBackup {

@@ -100,6 +100,8 @@ const ROOT_NAME = "root";
 
 const ISSUING_KEY = /^([0-9A-HJKMNP-TV-Z]{16})\.key\.jw[ek]$/;
 
+export const isIssuingKeyFile = (name: string): boolean => ISSUING_KEY.test(name);
+
 /** The file of an issuing key by its id. */
 export const issuingKeyFile = (disk: Disk, folder: string, id: string): KeyFile =>
   new KeyFile(disk, folder, `${id}.key`);

@@ -11,6 +11,7 @@ import { LEDGER_FILE, readLedgerLines } from "./ledger/ledger-lines.ts";
 import type { IssuedEntry } from "./ledger/ledger-entries.ts";
 import { readDeskTrust } from "./desk-records.ts";
 import { DeskFormatRefused, DeskRefused } from "./desk-refused.ts";
+import { findStrayKeys } from "./stray-keys.ts";
 import { verifyStatementEntry } from "./statements/verify-statement-entry.ts";
 import { TRUST_FILE } from "./trust-document.ts";
 
@@ -63,6 +64,8 @@ export async function verifyDesk(
   if (current !== null && key !== null && key.x !== current.x)
     faults.push({ location: "key", problem: `the file of ${file?.name} contains another key` });
   faults.push(...findPlainKeyFiles(disk, folder));
+  for (const { name, problem } of vendor === null ? [] : findStrayKeys(disk, folder, vendor.jwk))
+    faults.push({ location: name, problem: `${problem}: move it to a medium of its own` });
   return {
     key: isSkipped ? "encrypted" : key?.x === current?.x && key !== null ? "ok" : "fault",
     trust_version: vendor?.version ?? null,

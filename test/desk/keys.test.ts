@@ -21,6 +21,7 @@ import {
   replaceKey,
   signNextTrust,
 } from "../support/desk-keys.ts";
+import { encryptText } from "../support/encrypted-key.ts";
 import { refusal } from "../support/desk-refusal.ts";
 import { unwrap } from "../support/licensed-store.ts";
 import { contentsOf, tempFolder } from "../support/temp-folder.ts";
@@ -336,11 +337,18 @@ describe("the root", () => {
     expect(inRoot.includes(key.d)).toBe(true);
   });
 
-  test("is refused in a backup under any name, if it has no passphrase", async () => {
+  test.each([
+    ["contains the vendor's root key", false],
+    ["contains an encrypted key that may be the vendor's root", true],
+  ])("is refused in a backup under any name: it %s", async (problem, isEncrypted) => {
     const { folder } = await makeDesk();
     const copy = join(folder, "old root.json");
-    writeFileSync(copy, readFileSync(join(usualRootFolder(folder), "root.jwk")));
+    const key = readFileSync(join(usualRootFolder(folder), "root.jwk"));
+    writeFileSync(copy, isEncrypted ? await encryptText(key, "good passphrase") : key);
     const attempt = backUpDesk(realDisk, folder, new Date().toISOString());
-    expect(await refusal(attempt)).toContain(`${copy} contains the vendor's root key`);
+    expect(await refusal(attempt)).toContain(`${copy} ${problem}`);
+    const { faults } = await verifyDesk(realDisk, folder, null);
+    const advice = "move it to a medium of its own";
+    expect(faults).toEqual([{ location: "old root.json", problem: `${problem}: ${advice}` }]);
   });
 });

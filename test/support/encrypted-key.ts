@@ -7,13 +7,17 @@ import { CompactEncrypt } from "jose";
 const PLAIN_KEY = /\.key\.jwk$/;
 const ROUNDS = 1_000;
 
+/** As the file of a key. */
+export const encryptText = (text: Uint8Array, passphrase: string): Promise<string> =>
+  new CompactEncrypt(text)
+    .setProtectedHeader({ alg: "PBES2-HS512+A256KW", enc: "A256GCM" })
+    .setKeyManagementParameters({ p2c: ROUNDS })
+    .encrypt(Buffer.from(passphrase));
+
 /** Encrypts the issuing keys of a desk, as `Desk.changePassphrase` does. */
 export async function encryptDeskKeys(folder: string, passphrase: string): Promise<void> {
   for (const name of readdirSync(folder).filter((file) => PLAIN_KEY.test(file))) {
-    const encrypted = await new CompactEncrypt(readFileSync(join(folder, name)))
-      .setProtectedHeader({ alg: "PBES2-HS512+A256KW", enc: "A256GCM" })
-      .setKeyManagementParameters({ p2c: ROUNDS })
-      .encrypt(Buffer.from(passphrase));
+    const encrypted = await encryptText(readFileSync(join(folder, name)), passphrase);
     const locked = join(folder, name.replace(PLAIN_KEY, ".key.jwe"));
     writeFileSync(locked, `${encrypted}\n`, { mode: 0o600 });
     rmSync(join(folder, name));
