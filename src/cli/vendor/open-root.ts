@@ -32,12 +32,22 @@ export function refuseRootInside(dir: string | null, root: string): void {
   refuseInsideDesk(realDisk, folder);
   if (dir === null) return;
   const desk = realPathOf(resolve(dir));
-  if (folder !== desk && !folder.startsWith(`${desk}${sep}`)) return;
+  if (isInside(folder, desk)) {
+    throw new Misuse(
+      "the root must not be inside the desk's folder",
+      "specify another folder with --root DIR, best on a medium of its own",
+    );
+  }
+  // The medium with the root is in the safe, and the desk is used every day.
+  if (!isInside(desk, folder)) return;
   throw new Misuse(
-    "the root must not be inside the desk's folder",
+    "the desk's folder must not be inside the root's folder",
     "specify another folder with --root DIR, best on a medium of its own",
   );
 }
+
+const isInside = (path: string, outer: string): boolean =>
+  path === outer || path.startsWith(outer.endsWith(sep) ? outer : `${outer}${sep}`);
 
 /** Without symbolic links, also of a path that does not exist yet. */
 function realPathOf(path: string): string {
