@@ -194,9 +194,14 @@ export class Root {
     if (content.iat >= content.until)
       throw new DeskRefused("the key would already have ended", "specify a later day with --until");
     const certificate = await signCertificate(content, this.key);
+    await this.keepCertificate(id, certificate);
+    return certificate;
+  }
+
+  /** So that every key that was certified can be retired without the desk. */
+  async keepCertificate(id: string, certificate: string): Promise<void> {
     const path = join(this.#folder, `${id}.cert`);
     await replaceFile(this.#disk, path, Buffer.from(`${certificate}\n`));
-    return certificate;
   }
 
   async #replaceTrust(trust: TrustDocument, retired: string[]): Promise<Root> {

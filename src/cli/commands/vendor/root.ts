@@ -1,4 +1,4 @@
-import { readDeskTrust } from "../../../desk/desk-records.ts";
+import { loadDeskRecords, readDeskTrust } from "../../../desk/desk-records.ts";
 import { Root } from "../../../desk/root.ts";
 import { readTrustDocument } from "../../../desk/trust-document.ts";
 import {
@@ -77,7 +77,9 @@ const restore = defineCommand({
       dir === null
         ? await readTrustDocument(readDocument(trust, "trust"), trust ?? "")
         : await readDeskTrust(realDisk, dir);
-    const code = decodeCode(readInputText(file, "the rows of the sheet"), CODE_BITS.root);
+    const keys = dir === null ? [] : (await loadDeskRecords(realDisk, dir)).keys;
+    const typed = readInputText(file, "the rows of the sheet");
+    const code = decodeCode(findRows(typed) ?? typed, CODE_BITS.root);
     if (!code.ok) {
       throw new Failure(
         `the rows cannot be read: ${describeCodeFault(code.fault)}`,
@@ -86,16 +88,30 @@ const restore = defineCommand({
     }
     const passphrase = await readNewPassphrase(source);
     const root = await Root.restore(realDisk, folder, keyOfSeed(code.bytes), document, passphrase);
+    for (const { id, cert } of keys) await root.keepCertificate(id, cert);
     const { vendor, version, jwk } = root.trust.vendor;
     return {
       json: { vendor, version, fingerprint: fingerprintOf(jwk) },
       text: [
         `the root of the vendor ${vendor} is in ${folder}, with version ${version} of its trust document`,
         "if a newer version was distributed, copy its trust.jwt there before the root signs",
+        ...(dir === null ? [NO_CERTIFICATES] : []),
       ],
     };
   },
 });
+
+const NO_CERTIFICATES =
+  "it has no certificates of keys: berth vendor key retire --all needs the desk's folder, too";
+
+/** The rows of a whole sheet, which has other lines, too. Null: there are not exactly three. */
+function findRows(sheet: string): string | null {
+  const rows = sheet.split("\n").filter((line) => ROW.test(line.trim()));
+  return rows.length === ROWS ? rows.join("\n") : null;
+}
+
+const ROWS = 3;
+const ROW = /^[0-9A-Z]{5}(?:-[0-9A-Z]{5}){2,3}$/i;
 
 /** The root on paper. */
 export const rootCommands: readonly Command[] = [print, restore];

@@ -438,7 +438,20 @@ describe("the root on paper", () => {
     const { rows } = await readSheet(root);
     const back = path("back");
     expect((await restore(rows.join("\n"), "--root", back, "--dir", desk)).code).toBe(0);
-    expect(readText(back, "trust.jwt")).toBe(readText(root, "trust.jwt"));
+    // With the copies of the certificates, so that --all retires every key of the desk.
+    expect(contentsOf(back)).toEqual(contentsOf(root));
+  });
+
+  test("is restored from the text of the whole sheet, and says that certificates are missing", async () => {
+    const { desk, root, path } = await makeVendor();
+    const sheet = await runOrThrow(["vendor", "root", "print", "--root", root, "--yes"]);
+    const back = path("back");
+    const restored = await restore(sheet, "--root", back, "--trust", join(desk, "trust.jwt"));
+    expect([restored.code, restored.stdout]).toEqual([
+      0,
+      expect.stringContaining("retire --all needs the desk's folder, too"),
+    ]);
+    expect(readText(back, "root.jwk")).toBe(readText(root, "root.jwk"));
   });
 
   test.each([0, 1, 2])("names row %d of the sheet if a symbol of it is wrong", async (index) => {
@@ -492,6 +505,13 @@ describe("berth vendor init", () => {
       const words = ["init", "--dir", join(folder, "desk"), "--no-passphrase", ...flags];
       expect(await refuse(words, folder)).toContain("--name and --product are required");
     }
+  });
+
+  test("makes no desk inside the folder of the root", async () => {
+    const folder = tempFolder();
+    const flags = ["init", "--no-passphrase", "--root", folder, "--dir", join(folder, "desk")];
+    const refused = await refuse([...flags, "--name", "Acme", "--product", "CAD"], folder);
+    expect(refused).toContain("the desk's folder must not be inside the root's folder");
   });
 
   test("says where the root is, and that it does not belong on this machine", async () => {
