@@ -206,6 +206,10 @@ export class Root {
 
   async #replaceTrust(trust: TrustDocument, retired: string[]): Promise<Root> {
     const path = join(this.#folder, TRUST_FILE);
+    const bytes = this.#disk.read(path);
+    // Else two commands at the same time would sign one version twice, and lose a retirement.
+    if (bytes === null || new TextDecoder().decode(bytes).trim() !== this.trust.document)
+      throw new DeskRefused(`another command changed ${path}`, "run the command again");
     await replaceFile(this.#disk, path, Buffer.from(`${trust.document}\n`));
     return new Root(this.#disk, this.#folder, this.key, trust, retired);
   }

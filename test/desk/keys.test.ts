@@ -218,8 +218,10 @@ describe("a trust document", () => {
     const copy = join(tempFolder(), "root");
     cpSync(usualRootFolder(folder), copy, { recursive: true });
     const { trust } = await signNextTrust(folder, { retired: [id] });
-    const old = await Root.open(realDisk, copy, null);
-    const second = await old.signNext({ name: "Acme Ltd" });
+    const unchanged = join(tempFolder(), "root");
+    cpSync(copy, unchanged, { recursive: true });
+    const old = await Root.open(realDisk, unchanged, null);
+    const second = await (await Root.open(realDisk, copy, null)).signNext({ name: "Acme Ltd" });
     const third = await second.signNext({ products: ["cad", "cam"] });
     const reason = await refusal(Desk.acceptTrust(realDisk, folder, third.trust));
     expect(reason).toContain(`no longer retires ${id}`);
@@ -318,6 +320,16 @@ describe("the root", () => {
     expect(await refusal(root.certify(jwk, { from: now, until: now }))).toContain("--until");
     const after = await root.signNext({ retired: [idOf(desk)] });
     expect(await refusal(after.certify(jwk, usualPeriod()))).toContain("is retired");
+  });
+
+  test("signs nothing if another command replaced its trust document meanwhile", async () => {
+    const { desk, folder } = await makeDesk();
+    const [first, second] = [await openRootOf(folder), await openRootOf(folder)];
+    await first.signNext({ retired: [idOf(desk)] });
+    const before = contentsOf(usualRootFolder(folder));
+    const refused = await refusal(second.signNext({ products: ["cad", "cam"] }));
+    expect(refused).toContain("another command changed");
+    expect(contentsOf(usualRootFolder(folder))).toEqual(before);
   });
 
   test("is nowhere in the desk or in its backup, neither as text nor as bytes", async () => {
