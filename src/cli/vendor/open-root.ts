@@ -15,7 +15,7 @@ import { readPassphraseFile } from "./open-desk.ts";
 /** The options of every command that signs with the vendor's root. */
 export const rootOptions = {
   root: option.rootFolder,
-  dir: option.anyDeskFolder,
+  dir: { ...option.anyDeskFolder, help: "the desk's folder, if it is on this machine" },
   rootPassphraseFile: option.rootPassphraseFile,
 } as const;
 

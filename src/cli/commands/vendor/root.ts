@@ -54,11 +54,12 @@ const restore = defineCommand({
   name: "vendor root restore",
   summary: "make the root's folder again from the three rows of its sheet",
   options: {
-    root: option.rootFolder,
-    dir: option.anyDeskFolder,
+    ...rootOptions,
     trust: path("--trust FILE", "the newest trust document; default: that of the desk"),
-    rootPassphraseFile: option.rootPassphraseFile,
-    noPassphrase: option.noPassphrase,
+    noPassphrase: {
+      ...option.noPassphrase,
+      help: "store the root without a passphrase: anyone who can read the file is the vendor",
+    },
     json: option.json,
   },
   arguments: ["FILE"],
