@@ -327,7 +327,7 @@ function refuseUnusable(
   if (certificate.until * SECOND <= now) {
     throw new DeskRefused(
       `the certificate of the key ${id} ended on ${dayOf(certificate.until)}`,
-      NEW_KEY_HINT,
+      `if it was made just now, ${CLOCK_HINT}; else ${NEW_KEY_HINT}`,
     );
   }
   if (certificate.iat * SECOND > now) {
@@ -341,7 +341,7 @@ function refuseUnusable(
   if (certificate.iat >= current.certificate.iat) return;
   throw new DeskRefused(
     `the certificate of the key ${id}, of ${dayOf(certificate.iat)}, is older than that of the current key, ${current.id}`,
-    "to sign with that key again, certify it again: berth vendor key certify",
+    `to sign with that key, certify it again: berth vendor key certify; if it was made just now, ${CLOCK_HINT}`,
   );
 }
 

@@ -91,9 +91,14 @@ const init = defineCommand({
         `root ${rootFolder}: take it away from this machine, and print it: berth vendor root print`,
         "distribute trust.jwt",
       ],
+      notes: opened === null ? [] : [describeTrust(opened)],
     };
   },
 });
+
+/** The medium with the root may be an older copy. */
+const describeTrust = ({ trust }: Root): string =>
+  `the desk has version ${trust.vendor.version} of the trust document; if another desk has a newer one, take it from there: berth vendor accept trust.jwt`;
 
 const passphrase = defineCommand({
   name: "vendor passphrase",

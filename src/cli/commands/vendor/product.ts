@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { TRUST_FILE } from "../../../desk/trust-document.ts";
 import { MAX_NAME_LENGTH } from "../../../license/documents/trust.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { Misuse } from "../../frame/options.ts";
@@ -23,6 +25,10 @@ function checkProductCode(code: string | undefined): string {
 
 const changeOptions = { ...rootOptions, out: option.out, json: option.json };
 
+/** An interrupted command may have signed it, and not written --out. */
+const newestHint = ({ root }: { readonly root: string }): string =>
+  `the newest trust document is ${join(root, TRUST_FILE)}`;
+
 const add = defineCommand({
   name: "vendor product add",
   summary: "add a product; the root signs a new trust document for every site",
@@ -36,7 +42,7 @@ const add = defineCommand({
     const { products } = root.trust.vendor;
     const name = escapeToOneLine(code);
     if (products.includes(code)) {
-      throw new Failure(`${name} is already a product of this vendor`, "berth vendor show");
+      throw new Failure(`${name} is already a product of this vendor`, newestHint(options));
     }
     const changed = await root.signNext({ products: [...products, code] });
     return outputTrust(changed, options, `${name} is now a product of this vendor`);
@@ -94,7 +100,7 @@ const rename = defineCommand({
     checkTrustOutput(options);
     const root = await openRoot(options);
     if (root.trust.vendor.name === name)
-      throw new Failure("the vendor has this name already", "berth vendor show");
+      throw new Failure("the vendor has this name already", newestHint(options));
     const changed = await root.signNext({ name });
     return outputTrust(changed, options, `the vendor's name is ${escapeToOneLine(name)}`);
   },
