@@ -7,6 +7,7 @@ import { readDocument } from "../../files/input-document.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
 import { Misuse } from "../../frame/options.ts";
+import { printNote } from "../../frame/terminal.ts";
 import { openDeskRecords } from "../../vendor/open-desk.ts";
 
 interface SignedFile {
@@ -29,21 +30,21 @@ export const acceptCommand = defineCommand({
     const signed = files.map(readSigned).toSorted(inOrder);
     // A fault of the desk is reported without the name of a file.
     await openDeskRecords(dir);
-    const accepted: { file: string; is_new: boolean }[] = [];
+    const accepted: Accepted[] = [];
     for (const { file, text, isTrust } of signed) {
-      const isNew = isTrust
-        ? await Desk.acceptTrust(realDisk, dir, await readTrustDocument(text, file)).catch(
-            nameFile(file),
-          )
-        : await Desk.acceptCertificate(realDisk, dir, text).catch(nameFile(file));
-      accepted.push({ file, is_new: isNew });
+      try {
+        const is_new = isTrust
+          ? await Desk.acceptTrust(realDisk, dir, await readTrustDocument(text, file))
+          : await Desk.acceptCertificate(realDisk, dir, text);
+        accepted.push({ file, is_new });
+      } catch (error) {
+        // The files before this one are accepted.
+        for (const done of accepted) printNote(describe(done));
+        if (!(error instanceof DeskRefused)) throw error;
+        throw new DeskRefused(`${file} is not accepted: ${error.message}`, error.hint);
+      }
     }
-    return {
-      json: { accepted },
-      text: accepted.map(({ file, is_new }) =>
-        is_new ? `${file} is accepted` : `${file} is already known`,
-      ),
-    };
+    return { json: { accepted }, text: accepted.map(describe) };
   },
 });
 
@@ -60,9 +61,10 @@ function readSigned(file: string): SignedFile {
 const inOrder = (a: SignedFile, b: SignedFile): number =>
   Number(b.isTrust) - Number(a.isTrust) || a.order - b.order;
 
-const nameFile =
-  (file: string) =>
-  (error: unknown): never => {
-    if (!(error instanceof DeskRefused)) throw error;
-    throw new DeskRefused(`${file} is not accepted: ${error.message}`, error.hint);
-  };
+interface Accepted {
+  readonly file: string;
+  readonly is_new: boolean;
+}
+
+const describe = ({ file, is_new }: Accepted): string =>
+  is_new ? `${file} is accepted` : `${file} is already known`;

@@ -333,6 +333,13 @@ describe("berth vendor accept", () => {
       expect(refused).toContain(`berth: error: ${file} is not accepted: ${message}`);
       expect(/^berth: hint: (.*)$/m.exec(refused)?.[1]).toContain(hint);
     }
+    // Of several files, those before it are accepted.
+    const [trust, cert] = [join(root, "trust.jwt"), join(other.root, foreignCert)];
+    const { code, stderr } = await vendor("accept", trust, cert, "--dir", desk);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining(`berth: note: ${trust} is already known\n`),
+    ]);
   });
 });
 
@@ -350,6 +357,7 @@ describe("what the root says of the vendor", () => {
     expect(await show(desk)).toMatchObject({ name: "Acme Ltd", products: ["CAM"], version: 4 });
     const same = await refuse(["name", "Acme Ltd", "--root", root], root);
     expect(same).toContain("the vendor has this name already");
+    expect(same).toContain(`the newest trust document is ${join(root, "trust.jwt")}`);
   });
 
   test("starts from the newer document of root and desk, and both have the next one", async () => {
@@ -489,7 +497,8 @@ describe("berth vendor init", () => {
     const flags = ["init", "--dir", second, "--root", root, "--no-passphrase"];
     const named = await refuse([...flags, "--name", "X", "--product", "Y"], root);
     expect(named).toContain("omit --name and --product to make another desk for it");
-    const output = await runOrThrow(["vendor", ...flags]);
+    const { stdout: output, stderr } = await runBerth(["vendor", ...flags]);
+    expect(stderr).toContain("the desk has version 1 of the trust document; if another desk has");
     const [first, made] = [await show(desk), await show(second)];
     expect([made.vendor, made.fingerprint]).toEqual([first.vendor, first.fingerprint]);
     expect(made.keys[0]?.key).not.toBe(first.keys[0]?.key);
