@@ -101,6 +101,14 @@ export class Root {
         "use the trust document of this root",
       );
     }
+    const path = join(folder, TRUST_FILE);
+    const existing = disk.stat(folder) === null ? null : disk.read(path);
+    if (existing !== null && new TextDecoder().decode(existing).trim() !== trust.document) {
+      throw new DeskRefused(
+        `${path} is another trust document, and may be the newest one`,
+        "name the newest one with --trust, and remove this file",
+      );
+    }
     return Root.#write(disk, folder, key, trust, passphrase);
   }
 

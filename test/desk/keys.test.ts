@@ -125,6 +125,7 @@ describe("a certificate is refused", () => {
     const { id } = await replaceKey(folder);
     const reason = await refusal(accept(folder, old.cert));
     expect(reason).toContain(`is older than that of the current key, ${id}`);
+    expect(reason).toContain("check the clock");
     expect(idOf(await open(folder))).toBe(id);
     await signNextTrust(folder, { retired: [id] });
     expect(await accept(folder, old.cert)).toBe(true);
@@ -140,7 +141,9 @@ describe("a certificate is refused", () => {
     await signNextTrust(folder, { retired: [retired.id] });
     const before = ledgerOf(folder);
     expect(await refusal(accept(folder, retired.cert))).toContain("which is retired; make a new");
-    expect(await refusal(accept(folder, ended.cert))).toContain(`${ended.id} ended on`);
+    const endedReason = await refusal(accept(folder, ended.cert));
+    expect(endedReason).toContain(`${ended.id} ended on`);
+    expect(endedReason).toContain("if it was made just now, check the clock");
     expect(await refusal(accept(folder, early.cert))).toContain("check the clock");
     expect([ledgerOf(folder), idOf(await open(folder))]).toEqual([before, idOf(desk)]);
   });
@@ -153,6 +156,16 @@ test("a certificate that the desk knows changes nothing, also that of an earlier
   expect(await accept(folder, cert)).toBe(false);
   expect(await accept(folder, desk.issuing.cert)).toBe(false);
   expect([ledgerOf(folder), idOf(await open(folder))]).toEqual([before, id]);
+});
+
+test("a certificate in the ledger that the root did not sign is left out", async () => {
+  const [{ desk, folder }, other] = [await makeDesk(), await makeDesk()];
+  const [entry] = other.desk.ledger.keyEntries();
+  if (entry === undefined) throw new Error("the desk has no key");
+  await (await open(folder)).ledger.append(entry);
+  expect(idOf(await open(folder))).toBe(idOf(desk));
+  const { faults } = await verifyDesk(realDisk, folder, null);
+  expect(faults).toMatchObject([{ problem: "contains a certificate that the root did not sign" }]);
 });
 
 test("accepting a file first finishes an interrupted write of the ledger", async () => {
@@ -310,6 +323,42 @@ test("the desk does not repeat an answer whose key has ended since", async () =>
 });
 
 describe("the root", () => {
+  test("is refused with the trust document of another root, and inside the folder of a desk", async () => {
+    const [{ folder }, other] = [await makeDesk(), await makeDesk()];
+    const [root, foreign] = [usualRootFolder(folder), usualRootFolder(other.folder)];
+    cpSync(join(foreign, "trust.jwt"), join(root, "trust.jwt"));
+    expect(await refusal(openRootOf(folder))).toContain("is not that of its trust document");
+    const inside = join(folder, "root");
+    cpSync(foreign, inside, { recursive: true });
+    expect(await refusal(Root.open(realDisk, inside, null))).toContain("the folder of a desk");
+    const place = join(folder, "place");
+    const create = Root.create(realDisk, place, { name: "X", products: ["x"], passphrase: null });
+    expect(await refusal(create)).toContain("the folder of a desk");
+  });
+
+  test("is not in the folder of a new desk", async () => {
+    const { folder } = await makeDesk();
+    const root = await openRootOf(folder);
+    const place = tempFolder();
+    cpSync(join(usualRootFolder(folder), "root.jwk"), join(place, "root.jwk"));
+    const create = Desk.createFor(realDisk, place, root, null);
+    expect(await refusal(create)).toContain("must not be in the desk's folder");
+    expect(readdirSync(place)).toEqual(["root.jwk"]);
+  });
+
+  test("is not restored over another trust document, which may be the newest", async () => {
+    const { desk, folder } = await makeDesk();
+    const { key } = await openRootOf(folder);
+    const { trust } = await signNextTrust(folder, { retired: [idOf(desk)] });
+    const place = tempFolder();
+    writeFileSync(join(place, "trust.jwt"), `${trust.document}\n`);
+    const before = contentsOf(place);
+    const older = Root.restore(realDisk, place, key, desk.trust, null);
+    expect(await refusal(older)).toContain("may be the newest one");
+    expect(contentsOf(place)).toEqual(before);
+    expect((await Root.restore(realDisk, place, key, trust, null)).retired).toEqual([idOf(desk)]);
+  });
+
   test("does not certify itself, a retired key, or a key for no time", async () => {
     const { desk, folder } = await makeDesk();
     const root = await openRootOf(folder);
