@@ -70,8 +70,10 @@ export async function openRoot({ root, dir, rootPassphraseFile }: RootFlags): Pr
   const passphrase = asks ? await askSecret("passphrase of the root") : fromFile;
   const opened = await Root.open(realDisk, root, passphrase);
   if (dir === null) return opened;
-  const { vendor, document } = await readDeskTrust(realDisk, dir);
+  const { vendor, document, fileFault } = await readDeskTrust(realDisk, dir);
   const started = await opened.startFrom({ vendor, document });
+  // An earlier command was interrupted between the desk's ledger and its file.
+  if (fileFault !== null) await Desk.acceptTrust(realDisk, dir, { vendor, document });
   if (started.trust.vendor.version > vendor.version && isComplete(started)) {
     await Desk.acceptTrust(realDisk, dir, started.trust);
     printNote(`the desk accepted version ${started.trust.vendor.version} of the trust document`);

@@ -383,6 +383,17 @@ describe("what the root says of the vendor", () => {
     expect([await statesOf(desk), await canSign(desk)]).toEqual([["retired"], false]);
   });
 
+  test("is written again at the desk, if the command was interrupted before its file", async () => {
+    const { desk, root, path, both } = await makeVendor();
+    const old = path("old.jwt");
+    copyFileSync(join(desk, "trust.jwt"), old);
+    const add = ["product", "add", "CAM", ...both];
+    await runOrThrow(["vendor", ...add]);
+    copyFileSync(old, join(desk, "trust.jwt"));
+    expect((await vendor(...add)).stderr).toContain("CAM is already a product of this vendor");
+    expect(readText(desk, "trust.jwt")).toBe(readText(root, "trust.jwt"));
+  });
+
   test("has the retirements of both, if root and desk have another version 2", async () => {
     const { desk, root, both } = await makeVendor();
     const copy = copyFolder(root);
