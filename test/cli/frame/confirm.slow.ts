@@ -51,6 +51,8 @@ beforeAll(async () => {
     join(root, "request.jwt"),
     ...issueFlags,
   ]);
+  const keyRequest = ["--no-passphrase", "--out", join(root, "key.request")];
+  await runOrThrow(["vendor", "key", "new", ...desk, ...keyRequest]);
   const [request] = await runJsonOrThrow<{ id: string }[]>(["license", "requests", ...data]);
   const [issued] = await runJsonOrThrow<{ license_id: number }[]>(["vendor", "list", ...desk]);
   ids = { license, issued: issued?.license_id ?? 0, request: request?.id ?? "" };
@@ -68,6 +70,9 @@ function prepareCommands(): Record<string, ConfirmedCommand> {
   const slots = () => runJsonOrThrow<unknown[]>(["slots", ...data]);
   const licenses = () => runJsonOrThrow<{ id: number }[]>(["license", "list", ...data]);
   const requests = () => runJsonOrThrow<{ id: string }[]>(["license", "requests", ...data]);
+  const rootFolder = ["--root", join(root, "desk-root")];
+  const keyRequest = join(root, "key.request");
+  const [certificate, nextTrust] = [join(root, "key.cert"), join(root, "next-trust.jwt")];
   const products = async () => (await runJsonOrThrow<Desk>(["vendor", "show", ...desk])).products;
   const [moved, bundle] = [join(root, "site.move"), join(root, "support.tar")];
   const backup = join(root, "desk.backup");
@@ -92,8 +97,16 @@ function prepareCommands(): Record<string, ConfirmedCommand> {
     },
     "move out": { words: ["move", "out", moved, ...data], isDone: async () => existsSync(moved) },
     "vendor product remove": {
-      words: ["vendor", "product", "remove", "cam", ...desk],
+      words: ["vendor", "product", "remove", "cam", ...desk, ...rootFolder],
       isDone: async () => !(await products()).includes("cam"),
+    },
+    "vendor key certify": {
+      words: ["vendor", "key", "certify", keyRequest, "--out", certificate, ...rootFolder],
+      isDone: async () => existsSync(certificate),
+    },
+    "vendor key retire": {
+      words: ["vendor", "key", "retire", "--all", "--out", nextTrust, ...rootFolder],
+      isDone: async () => existsSync(nextTrust),
     },
     "vendor backup": {
       words: ["vendor", "backup", backup, ...desk],
@@ -118,6 +131,8 @@ const NAMES = [
   "move out",
   "support-bundle",
   "vendor product remove",
+  "vendor key certify",
+  "vendor key retire",
   "vendor backup",
   "vendor issue",
 ];
@@ -128,10 +143,13 @@ const NAMES = [
  */
 const TESTED_ELSEWHERE = ["audit repair", "audit seal", "pair admit", "pair leave"];
 
+/** It only prints: a test of its own below. */
+const PRINTING = ["vendor root print"];
+
 test("every command with the flag --yes has a test of its confirmation", () => {
   const confirmed = commands.filter(({ options }) => options.some(({ name }) => name === "yes"));
   expect(confirmed.map(({ name }) => name).toSorted()).toEqual(
-    [...NAMES, ...TESTED_ELSEWHERE].toSorted(),
+    [...NAMES, ...TESTED_ELSEWHERE, ...PRINTING].toSorted(),
   );
 });
 
@@ -153,6 +171,18 @@ describe("without a terminal", () => {
     await runOrThrow([...words, "--yes"]);
     expect(await isDone()).toBe(true);
   });
+});
+
+test("berth vendor root print prints no row of the root unless --yes is given", async () => {
+  const root = tempFolder();
+  cpSync(join(original, "desk-root"), root, { recursive: true });
+  const words = ["vendor", "root", "print", "--root", root];
+  const { rows } = await runJsonOrThrow<{ rows: string[] }>([...words, "--yes"]);
+  expect(rows).toHaveLength(3);
+  const refused = await runBerth(words, { stdin: "yes\n" });
+  expect([refused.code, refused.stdout]).toEqual([2, ""]);
+  expect(refused.stderr).toMatch(/^berth: hint: .*--yes/m);
+  for (const row of rows) expect(refused.stderr).not.toContain(row);
 });
 
 describe.skipIf(process.platform === "win32")("on a terminal", () => {
