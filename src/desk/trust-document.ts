@@ -44,10 +44,10 @@ export async function signCheckedTrust(vendor: Vendor, root: PrivateKey): Promis
       "choose a shorter one",
     );
   }
-  if (vendor.products.some((code) => INVISIBLE.test(code))) {
+  if ([vendor.name, ...vendor.products].some((text) => INVISIBLE.test(text))) {
     throw new DeskRefused(
-      "a product code contains a line break or another invisible character",
-      "choose a code that can be typed, such as CAD",
+      "a name or a product code contains a line break or another invisible character",
+      "choose one that can be typed, such as Acme or CAD",
     );
   }
   if (vendor.retired.length > MAX_RETIRED_KEYS) {

@@ -73,3 +73,12 @@ test.each<[description: string, products: string[], message: string]>([
   expect(await refusal(attempt)).toContain(message);
   expect(contentsOf(usualRootFolder(folder))).toEqual(before);
 });
+
+test("a vendor with a line break in its name is refused, and no folder is left", async () => {
+  const place = tempFolder();
+  const init = ["vendor", "init", "--dir", join(place, "desk"), "--no-passphrase"];
+  const result = await runBerth([...init, "--product", "CAD", "--name", "Acme\nInitrode"]);
+  const message = "a name or a product code contains a line break or another invisible character";
+  expect([result.code, result.stderr]).toEqual([1, expect.stringContaining(message)]);
+  for (const name of ["desk", "desk-root"]) expect(realDisk.stat(join(place, name))).toBeNull();
+});

@@ -65,7 +65,7 @@ function parseVendor(value: unknown): Vendor | null {
   if (!Value.Check(Vendor, value)) return null;
   const jwk = parsePublicKey(value.jwk);
   if (jwk === null || keyIdOf(jwk) !== value.vendor) return null;
-  if (value.products.some((code) => INVISIBLE.test(code))) return null;
+  if ([value.name, ...value.products].some((text) => INVISIBLE.test(text))) return null;
   return { ...value, jwk };
 }
 

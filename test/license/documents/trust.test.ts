@@ -113,6 +113,8 @@ describe("verifyTrustDocument refuses a document with", () => {
     ["null as products", { products: null }],
     ["a line break in a product", { products: ["viewer", "CA\nD"] }],
     ["a NUL character in a product", { products: ["CAD\u0000"] }],
+    ["a line break in the name", { name: "Acme\nvendor trusted" }],
+    ["a bidirectional override in the name", { name: "Acme\u202e" }],
     ["an invisible character in a product", { products: ["CA\u200bD"] }],
     ["257 retired keys", { retired: ids(257) }],
     ["a retired key twice", { retired: [...vendor.retired, ...vendor.retired] }],

@@ -293,12 +293,15 @@ test("berth audit escapes control characters and prints one line for each entry"
   // Every route refuses such a name, but a folder written by another version may contain one.
   const name = "\u001b[2J\u202eevil\nline\u0007";
   const trust = { ...VENDOR, name, version: 2, document: "trust 2" };
-  await store.transact({ type: "TrustVendor", trust, peer: "10.0.0.9" }, () => null);
+  const peer = "10.0.0.9";
+  await store.transact({ type: "TrustVendor", trust, peer }, () => null);
+  // No command opens a folder that trusts a vendor without a signed document.
+  await store.transact({ type: "DistrustVendor", vendor: trust.vendor, peer }, () => null);
   await store.close();
-  const command = ["audit", "--data", folder, "--identity", "desk", "--limit", "1"];
+  const command = ["audit", "--data", folder, "--identity", "desk", "--limit", "2"];
   const text = await runOrThrow(command);
-  expect(text.split("\n")).toHaveLength(3);
+  expect(text.split("\n")).toHaveLength(4);
   expect(text).toContain("vendor \\u001b[2J\\u202eevil line\\u0007 trusted for");
   const { events } = await runJsonOrThrow<AuditPageReply>(command);
-  expect(events[0]?.detail["name"]).toBe(name);
+  expect(events.map(({ detail }) => detail["name"])).toContain(name);
 });
