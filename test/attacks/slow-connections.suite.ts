@@ -196,9 +196,12 @@ async function sendHalfRequests(): Promise<HalfSentResult> {
     });
   };
   for (let index = 0; index < HALF_SENT; index += 1) open(index);
-  const countHeld = (): number => countDescriptors() - before;
-  await isEventuallyTrue(() => countHeld() >= HALF_SENT, { maxPause: 100 });
-  const [held, threads] = [countHeld(), countThreads()];
+  let [held, threads] = [0, 0];
+  const areAllHeld = (): boolean => {
+    [held, threads] = [countDescriptors() - before, countThreads()];
+    return held >= HALF_SENT;
+  };
+  await isEventuallyTrue(areAllHeld, { maxPause: 100 });
   const connection = new RawConnection(target.port);
   const answer = await connection.send(Buffer.from(registrationRequest("client-0")));
   connection.close();

@@ -146,7 +146,7 @@ describe("with a license of a trusted vendor installed", () => {
     const request = requestLicense(site, "--product", "CAD");
     await dropFile(page, otherDesk.issue(request, "--new", "--slots", "9"), "license.jwt");
     await confirmInstall(page);
-    await page.getByText("no trusted vendor has this key for this product").waitFor();
+    await page.getByText("no trusted vendor licenses this product with this root key").waitFor();
     await page.getByText("Drop the vendor’s trust file here").waitFor();
     await opened.checkAccessibility("licenses page, license of an untrusted vendor");
     await dropFile(page, otherDesk.trust, "trust.jwt");

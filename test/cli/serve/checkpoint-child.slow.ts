@@ -309,14 +309,17 @@ describe("a slow checkpoint", () => {
           return signal;
         },
       });
+      // A sync that runs when the clock is set would seem to be slow.
+      const checkpointWarnings = () =>
+        store.health().warnings.filter(({ code }) => code !== "disk_slow");
       const checkpointing = store.checkpoint();
       await waitUntil(() => existsSync(join(folder, "journal-3.jsonl")));
-      expect(store.health().warnings).toEqual([]);
+      expect(checkpointWarnings()).toEqual([]);
       clock.mockImplementation(() => since + 59_000);
-      expect(store.health().warnings).toEqual([]);
+      expect(checkpointWarnings()).toEqual([]);
       clock.mockImplementation(() => since + 200_000);
       noteProgress();
-      expect(store.health().warnings).toEqual([
+      expect(checkpointWarnings()).toEqual([
         {
           code: "checkpoint_slow",
           message: expect.stringMatching(/^a checkpoint has been running for 3 minutes/),
@@ -324,9 +327,10 @@ describe("a slow checkpoint", () => {
       ]);
       finish();
       await checkpointing;
-      expect(store.health().warnings).toEqual([]);
+      expect(checkpointWarnings()).toEqual([]);
       expect(await openAndCloseFolder(copyFolder(folder))).toMatchObject({ seq: 2 });
     } finally {
+      finish();
       clock.mockRestore();
     }
   });
