@@ -176,6 +176,11 @@ export class Root {
     return new Root(this.#disk, this.#folder, this.key, this.trust, retired);
   }
 
+  /** Stores the key with another passphrase, or (null) without any. */
+  changePassphrase(passphrase: string | null): Promise<void> {
+    return rootKeyFile(this.#disk, this.#folder).write(this.key, passphrase);
+  }
+
   /** Signs the next version of the trust document; the file is replaced. */
   async signNext(change: Partial<Pick<TrustDocument["vendor"], "name" | "products" | "retired">>) {
     const { vendor } = this.trust;

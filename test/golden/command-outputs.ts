@@ -280,6 +280,7 @@ async function runAtDesk(to: CommandRecorder): Promise<void> {
   const { rows } = await to.run<{ rows: string[] }>("vendor root print --root desk-root --yes");
   const restore = "vendor root restore - --root restored --no-passphrase";
   await to.run(restore, {}, rows.join("\n"));
+  await to.run("vendor root passphrase --root restored --no-passphrase");
   await to.run("vendor passphrase --no-passphrase");
   await to.run("vendor verify");
   await to.run("vendor backup desk.backup --yes");

@@ -1,4 +1,7 @@
+import { lstatSync } from "node:fs";
+import { join } from "node:path";
 import { realDisk } from "../../platform/files/disk.ts";
+import { Failure } from "../frame/command.ts";
 import { Misuse } from "../frame/options.ts";
 import { Desk } from "../../desk/desk.ts";
 import { loadDeskRecords, type DeskRecords } from "../../desk/desk-records.ts";
@@ -99,4 +102,17 @@ export function readPassphraseFile(path: string | null): string | null {
       "the first line of the file must be the passphrase",
     );
   return line;
+}
+
+/** If a link were replaced, its target would still be encrypted with the old passphrase. */
+export function refuseLinkedKeys(folder: string): void {
+  if (realDisk.stat(folder) === null) return;
+  for (const name of realDisk.list(folder).filter((file) => /\.jw[ek]$/.test(file))) {
+    const path = join(folder, name);
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) continue;
+    throw new Failure(
+      `${path} is a symbolic link`,
+      "replace the link with the key file itself, so that no copy keeps the old passphrase",
+    );
+  }
 }

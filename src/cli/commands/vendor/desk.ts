@@ -1,11 +1,9 @@
-import { lstatSync } from "node:fs";
-import { join } from "node:path";
 import { fingerprintOf } from "../../../license/documents/keys.ts";
 import { realDisk } from "../../../platform/files/disk.ts";
 import { Misuse } from "../../frame/options.ts";
 import { Desk, usualRootFolder } from "../../../desk/desk.ts";
 import { Root } from "../../../desk/root.ts";
-import { Failure, type Command } from "../../frame/command.ts";
+import type { Command } from "../../frame/command.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
 import {
@@ -14,6 +12,7 @@ import {
   readCurrentPassphrase,
   readNewPassphrase,
   refuseBothPassphrases,
+  refuseLinkedKeys,
 } from "../../vendor/open-desk.ts";
 import { openRoot, refuseRootInside } from "../../vendor/open-root.ts";
 
@@ -132,19 +131,6 @@ const passphrase = defineCommand({
     };
   },
 });
-
-/** If a link were replaced, its target would still be encrypted with the old passphrase. */
-function refuseLinkedKeys(folder: string): void {
-  if (realDisk.stat(folder) === null) return;
-  for (const name of realDisk.list(folder).filter((file) => /\.key\.jw[ek]$/.test(file))) {
-    const path = join(folder, name);
-    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) continue;
-    throw new Failure(
-      `${path} is a symbolic link`,
-      "replace the link with the key file itself, so that no copy keeps the old passphrase",
-    );
-  }
-}
 
 /** The desk itself. */
 export const deskCommands: readonly Command[] = [init, passphrase];

@@ -20,8 +20,14 @@ import {
   checkNewPassphrase,
   readNewPassphrase,
   refuseBothPassphrases,
+  refuseLinkedKeys,
 } from "../../vendor/open-desk.ts";
 import { openRoot, refuseRootInside, rootOptions } from "../../vendor/open-root.ts";
+
+const rootWithoutPassphrase = {
+  ...option.noPassphrase,
+  help: "store the root without a passphrase: anyone who can read the file is the vendor",
+} as const;
 
 const print = defineCommand({
   name: "vendor root print",
@@ -56,10 +62,7 @@ const restore = defineCommand({
   options: {
     ...rootOptions,
     trust: path("--trust FILE", "the newest trust document; default: that of the desk"),
-    noPassphrase: {
-      ...option.noPassphrase,
-      help: "store the root without a passphrase: anyone who can read the file is the vendor",
-    },
+    noPassphrase: rootWithoutPassphrase,
     json: option.json,
   },
   arguments: ["FILE"],
@@ -114,5 +117,33 @@ function findRows(sheet: string): string | null {
 const ROWS = 3;
 const ROW = /^[0-9A-Z]{5}(?:-[0-9A-Z]{5}){2,3}$/i;
 
-/** The root on paper. */
-export const rootCommands: readonly Command[] = [print, restore];
+const passphrase = defineCommand({
+  name: "vendor root passphrase",
+  summary: "set, change or remove the passphrase of the root",
+  options: {
+    root: option.rootFolder,
+    rootPassphraseFile: option.rootPassphraseFile,
+    newPassphraseFile: option.newPassphraseFile,
+    noPassphrase: rootWithoutPassphrase,
+    json: option.json,
+  },
+  examples: ["berth vendor root passphrase --root /media/root"],
+  async run({ root: folder, rootPassphraseFile, newPassphraseFile: file, noPassphrase }) {
+    const [flag, what] = ["--new-passphrase-file", "new passphrase of the root"] as const;
+    const source = { noPassphrase, file, flag, what } as const;
+    refuseBothPassphrases(source);
+    checkNewPassphrase(source);
+    refuseLinkedKeys(folder);
+    // The old one must open the root before the new one is typed twice.
+    const root = await openRoot({ root: folder, dir: null, rootPassphraseFile });
+    const next = await readNewPassphrase(source);
+    await root.changePassphrase(next);
+    return {
+      json: { vendor: root.trust.vendor.vendor, encrypted: next !== null },
+      text: `the root is now stored ${next === null ? "without a" : "with the new"} passphrase`,
+    };
+  },
+});
+
+/** The root's own passphrase, and the root on paper. */
+export const rootCommands: readonly Command[] = [passphrase, print, restore];

@@ -179,6 +179,28 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
     ]);
   });
 
+  test("vendor root passphrase asks for the old passphrase once and for the new one twice", async () => {
+    const paths = newDeskPaths();
+    const passphrases = ["--root-passphrase-file", paths.phrase(ROOT)];
+    await runOrThrow(init(paths, "--no-passphrase", ...passphrases));
+    const root = ["--root", `${paths.desk}-root`];
+    const change = ["vendor", "root", "passphrase", ...root];
+    const wrong = await runWithAnswers(change, [["passphrase of the root: ", OTHER]]);
+    expect([wrong.code, wrong.text.includes("new passphrase")]).toEqual([1, false]);
+    const shown = await runWithAnswers(change, [
+      ["passphrase of the root: ", ROOT],
+      ["new passphrase of the root: ", OTHER],
+      ["new passphrase of the root again: ", OTHER],
+    ]);
+    expect([shown.code, rootFiles(paths)]).toEqual([0, ["root.jwe"]]);
+    const name = ["vendor", "name", "Acme Ltd", ...root, "--root-passphrase-file"];
+    expect((await runBerth([...name, paths.phrase(ROOT)])).code).toBe(1);
+    expect((await runBerth([...name, paths.phrase(OTHER)])).code).toBe(0);
+    const old = ["--root-passphrase-file", paths.phrase(OTHER)];
+    await runOrThrow([...change, ...old, "--no-passphrase"]);
+    expect(rootFiles(paths)).toEqual(["root.jwk"]);
+  });
+
   test("vendor passphrase changes nothing after a wrong old passphrase", async () => {
     const paths = await makeEncryptedDesk();
     const words = ["vendor", "passphrase", ...paths.dir];
