@@ -6,11 +6,10 @@ import { commands } from "../../../src/cli/command-table.ts";
 import { completions, SHELLS } from "../../../src/cli/frame/completions.ts";
 import { manPage } from "../../../src/cli/frame/man-page.ts";
 import { splitIntoFrames, renderQrForTerminal } from "../../../src/license/qr/qr.ts";
-import { realDisk } from "../../../src/platform/files/disk.ts";
-import { Desk } from "../../../src/desk/desk.ts";
 import { runBerth, runOrThrow, runOnTerminal } from "../../support/run-berth.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
+import { makeTrustDocument } from "../../support/vendor.ts";
 
 /** Clears the screen, sets a colour, reverses the text, ends the line and forges a fingerprint. */
 const HOSTILE = "Acme\u001b[2J\u009b31m\u202eevil\u2028\u2029\u2066\r\nfingerprint  AAAA";
@@ -18,32 +17,28 @@ const CONTROL_CHARACTERS = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069
 
 const withoutLineEnds = (text: string): string => text.replaceAll("\n", "");
 
-async function makeHostileVendor() {
-  const folder = tempFolder();
-  const desk = join(folder, "desk");
-  await Desk.create(realDisk, desk, { name: HOSTILE, products: ["cad"], passphrase: null });
-  return { folder, desk, trust: join(desk, "trust.jwt") };
+/** Signed by its root, as no desk would sign it. */
+async function writeHostileTrust(): Promise<string> {
+  const file = join(tempFolder(), "trust.jwt");
+  writeFileSync(file, await makeTrustDocument({ name: HOSTILE, products: ["cad"] }));
+  return file;
 }
 
-test("trust add and trust list escape control characters in a vendor's name", async () => {
-  const { folder, trust } = await makeHostileVendor();
-  const data = ["--data", join(folder, "data")];
-  await makeLicensedSite(join(folder, "data"), { product: "cam" });
-  for (const words of [
-    ["trust", "add", trust, "--yes"],
-    ["trust", "list"],
-  ]) {
-    const text = await runOrThrow([...words, ...data]);
-    expect(withoutLineEnds(text)).not.toMatch(CONTROL_CHARACTERS);
-    expect(text).toContain(
-      "Acme\\u001b[2J\\u009b31m\\u202eevil\\u2028\\u2029\\u2066\\u000d\\u000a",
-    );
-    expect(text).not.toMatch(/^fingerprint +AAAA/m);
-  }
+test("trust add refuses control characters in a vendor's name, and prints none", async () => {
+  const data = join(tempFolder(), "data");
+  await makeLicensedSite(data, { product: "cam" });
+  const words = ["trust", "add", await writeHostileTrust(), "--yes", "--data", data];
+  const { code, stdout, stderr } = await runBerth(words);
+  expect([code, stdout, stderr]).toEqual([
+    1,
+    "",
+    expect.stringContaining("is not a vendor's trust document"),
+  ]);
+  expect(withoutLineEnds(stderr)).not.toMatch(CONTROL_CHARACTERS);
 });
 
 test("vendor inspect escapes control characters of a document, as text and as JSON", async () => {
-  const { trust } = await makeHostileVendor();
+  const trust = await writeHostileTrust();
   const shown = (await runBerth(["vendor", "inspect", trust])).stdout;
   expect(withoutLineEnds(shown)).not.toMatch(CONTROL_CHARACTERS);
   const [, payload = ""] = /^[^\n]*\nfingerprint [^\n]*\n(.*)$/s.exec(shown) ?? [];
