@@ -6,6 +6,7 @@
 #endif
 #define BERTH_IMPLEMENTATION
 #include "berth.h"
+#include <errno.h>
 #include <locale.h>
 #include <sys/wait.h>
 
@@ -60,11 +61,20 @@ static void put_boolean(b_buffer *b, const char *name, int is_true) {
   append(b, is_true ? "true" : "false");
 }
 
+/*
+ * Without stdio: exit() flushes a stream without its lock, so that a line which another thread has
+ * just written, but not yet taken out of the buffer, would be written twice.
+ */
 static void write_line(b_buffer *b) {
+  size_t done = 0;
+  ssize_t size;
   append(b, "}\n");
   pthread_mutex_lock(&output_lock);
-  fputs(b->data, stdout);
-  fflush(stdout);
+  while (done < b->size) {
+    size = write(STDOUT_FILENO, b->data + done, b->size - done);
+    if (size > 0) done += (size_t)size;
+    else if (errno != EINTR) break;
+  }
   pthread_mutex_unlock(&output_lock);
   free(b->data);
 }
