@@ -40,8 +40,18 @@ export interface DeskTrust extends TrustDocument {
 }
 
 export async function loadDeskRecords(disk: Disk, folder: string): Promise<DeskRecords> {
+  // First: it says best why a folder is no desk.
+  await readDeskTrust(disk, folder);
+  return readRecords(disk, folder, await Ledger.open(disk, folder));
+}
+
+/** The records of a ledger that is open. */
+export async function readRecords(
+  disk: Disk,
+  folder: string,
+  ledger: Ledger,
+): Promise<DeskRecords> {
   const trust = await readDeskTrust(disk, folder);
-  const ledger = await Ledger.open(disk, folder);
   const { vendor, fileFault } = trust;
   const keys = await readKeys(ledger.keyEntries(), vendor);
   const notes = fileFault === null ? ledger.notes : [...ledger.notes, `${fileFault}: ${REWRITTEN}`];

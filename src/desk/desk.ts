@@ -14,6 +14,7 @@ import {
   endOfKey,
   loadDeskRecords,
   readDeskTrust,
+  readRecords,
   refuseRootInside,
   stateOfKey,
   type CertifiedKey,
@@ -22,8 +23,8 @@ import {
 } from "./desk-records.ts";
 import { DeskRefused } from "./desk-refused.ts";
 import { issuingKeyFile, listIssuingKeys } from "./key-file.ts";
-import { Ledger, withDeskLock } from "./ledger/ledger.ts";
-import { LEDGER_FILE, readTrustEntries } from "./ledger/ledger-lines.ts";
+import { Ledger, withDeskLock, type Append } from "./ledger/ledger.ts";
+import { LEDGER_FILE } from "./ledger/ledger-lines.ts";
 import { Root } from "./root.ts";
 import { TRUST_FILE, type TrustDocument } from "./trust-document.ts";
 
@@ -44,29 +45,47 @@ export const usualRootFolder = (folder: string): string => `${folder}-root`;
 
 /** A vendor's licensing desk: its issuing key, its newest trust document and its ledger. */
 export class Desk implements DeskRecords {
-  readonly vendor: Vendor;
-  readonly trust: TrustDocument;
-  readonly keys: readonly CertifiedKey[];
+  readonly #disk: Disk;
+  readonly #folder: string;
+  readonly #passphrase: string | null;
   readonly ledger: Ledger;
   readonly notes: readonly string[];
-  /** The current key, which signs. */
-  readonly issuing: IssuingKey;
-  readonly #readKey: (key: CertifiedKey) => Promise<PrivateKey>;
+  #records: DeskRecords;
+  #issuing: IssuingKey;
+  /** Earlier keys that were opened: a passphrase takes a moment. */
+  readonly #earlier = new Map<string, PrivateKey>();
 
   private constructor(
+    disk: Disk,
+    folder: string,
+    passphrase: string | null,
     records: DeskRecords,
     issuing: IssuingKey,
-    readKey: (key: CertifiedKey) => Promise<PrivateKey>,
   ) {
-    ({
-      vendor: this.vendor,
-      trust: this.trust,
-      keys: this.keys,
-      ledger: this.ledger,
-      notes: this.notes,
-    } = records);
-    this.issuing = issuing;
-    this.#readKey = readKey;
+    this.#disk = disk;
+    this.#folder = folder;
+    this.#passphrase = passphrase;
+    this.ledger = records.ledger;
+    this.notes = records.notes;
+    this.#records = records;
+    this.#issuing = issuing;
+  }
+
+  get vendor(): Vendor {
+    return this.#records.vendor;
+  }
+
+  get trust(): TrustDocument {
+    return this.#records.trust;
+  }
+
+  get keys(): readonly CertifiedKey[] {
+    return this.#records.keys;
+  }
+
+  /** The current key, which signs. */
+  get issuing(): IssuingKey {
+    return this.#issuing;
   }
 
   /** Called before the user is asked for a new passphrase. */
@@ -129,24 +148,41 @@ export class Desk implements DeskRecords {
   ): Promise<Desk> {
     const records = await loadDeskRecords(disk, folder);
     records.ledger.refuseIfIncomplete();
-    const current = requireCurrentKey(records, now);
-    const readKey = async (certified: CertifiedKey): Promise<PrivateKey> => {
-      const read = await issuingKeyFile(disk, folder, certified.id).read(passphrase);
-      // All 32 bytes: the id is shorter.
-      if (read.x === certified.certificate.cnf.jwk.x) return read;
-      throw new DeskRefused(
-        `the file of the key ${certified.id} contains another key, ${keyIdOf(read)}`,
-        "restore it from a backup",
-      );
-    };
-    const key = await readKey(current);
+    const issuing = await readIssuingKey(disk, folder, passphrase, records, now);
     const isRewritten = await rewriteTrustFile(disk, folder);
     const notes = [
       ...records.ledger.notes,
       ...(isRewritten ? [`${TRUST_FILE} was written again from the ledger`] : []),
       ...describeEndOfKey(records, now),
     ];
-    return new Desk({ ...records, notes }, { key, cert: current.cert }, readKey);
+    return new Desk(disk, folder, passphrase, { ...records, notes }, issuing);
+  }
+
+  /**
+   * What `work` decides, signs and appends is one step: no other command writes to the desk
+   * meanwhile, and all that others wrote is known. Nothing waits for a person in it.
+   */
+  transact<T>(work: (append: Append) => Promise<T>): Promise<T> {
+    const { ledger } = this;
+    return ledger.transact(async (append) => {
+      const before = this.#records;
+      const records = await readRecords(this.#disk, this.#folder, ledger);
+      if (
+        records.keys[0]?.cert !== before.keys[0]?.cert ||
+        records.trust.document !== before.trust.document
+      ) {
+        const passphrase = this.#passphrase;
+        this.#issuing = await readIssuingKey(
+          this.#disk,
+          this.#folder,
+          passphrase,
+          records,
+          wallClock(),
+        );
+        this.#records = records;
+      }
+      return work(append);
+    });
   }
 
   /** A key that signed before: only codes of its own policies are still signed with it. */
@@ -161,7 +197,12 @@ export class Desk implements DeskRecords {
         "make the policy again with berth vendor policy, and take it to the site",
       );
     }
-    return x === this.issuing.key.x ? this.issuing.key : this.#readKey(key);
+    if (x === this.issuing.key.x) return this.issuing.key;
+    const opened =
+      this.#earlier.get(x) ??
+      (await readCertifiedKey(this.#disk, this.#folder, this.#passphrase, key));
+    this.#earlier.set(x, opened);
+    return opened;
   }
 
   /**
@@ -169,8 +210,9 @@ export class Desk implements DeskRecords {
    * written again if an interrupted command did not.
    */
   static async acceptTrust(disk: Disk, folder: string, trust: TrustDocument): Promise<boolean> {
-    return withRecords(disk, folder, async (records) => {
-      if (records.trust.document === trust.document) return recordTrust(disk, folder, records);
+    return withRecords(disk, folder, async (records, append) => {
+      if (records.trust.document === trust.document)
+        return recordTrust(disk, folder, records, append);
       const { vendor } = records;
       if (vendor.jwk.x !== trust.vendor.jwk.x) throw otherRoot(vendor.vendor);
       if (trust.vendor.version <= vendor.version) {
@@ -191,7 +233,7 @@ export class Desk implements DeskRecords {
           `retire it again: berth vendor key retire ${missing.join(" ")} --root DIR`,
         );
       }
-      await records.ledger.appendWhileLocked(trustEntry(trust, rfc3339(wallClock())));
+      await append(trustEntry(trust, rfc3339(wallClock())));
       await replaceFile(disk, join(folder, TRUST_FILE), Buffer.from(`${trust.document}\n`));
       return true;
     });
@@ -199,8 +241,8 @@ export class Desk implements DeskRecords {
 
   /** Makes a certified key the current one. Its key must be in the folder. False: it is known. */
   static async acceptCertificate(disk: Disk, folder: string, cert: string): Promise<boolean> {
-    return withRecords(disk, folder, async (records) => {
-      const { vendor, keys, ledger } = records;
+    return withRecords(disk, folder, async (records, append) => {
+      const { vendor, keys } = records;
       const verified = await verifyCertificate(cert, vendor, []);
       if (!verified.ok) throw otherRoot(vendor.vendor);
       const { jwk } = verified.value.cnf;
@@ -226,7 +268,7 @@ export class Desk implements DeskRecords {
         until: rfc3339(endOfKey({ certificate: verified.value })),
         cert,
       };
-      await ledger.appendWhileLocked(entry);
+      await append(entry);
       return true;
     });
   }
@@ -294,11 +336,38 @@ export const usualPeriod = (now: Instant = wallClock()) => ({
 async function withRecords<T>(
   disk: Disk,
   folder: string,
-  work: (records: DeskRecords) => Promise<T>,
+  work: (records: DeskRecords, append: Append) => Promise<T>,
 ): Promise<T> {
-  // Cuts off an interrupted write, for which it takes the lock itself.
-  await loadDeskRecords(disk, folder);
-  return withDeskLock(disk, folder, async () => work(await loadDeskRecords(disk, folder)));
+  const { ledger } = await loadDeskRecords(disk, folder);
+  return ledger.transact(async (append) => work(await readRecords(disk, folder, ledger), append));
+}
+
+/** The key that signs now. */
+async function readIssuingKey(
+  disk: Disk,
+  folder: string,
+  passphrase: string | null,
+  records: DeskRecords,
+  now: Instant,
+): Promise<IssuingKey> {
+  const current = requireCurrentKey(records, now);
+  const key = await readCertifiedKey(disk, folder, passphrase, current);
+  return { key, cert: current.cert };
+}
+
+async function readCertifiedKey(
+  disk: Disk,
+  folder: string,
+  passphrase: string | null,
+  { id, certificate }: CertifiedKey,
+): Promise<PrivateKey> {
+  const read = await issuingKeyFile(disk, folder, id).read(passphrase);
+  // All 32 bytes: the id is shorter.
+  if (read.x === certificate.cnf.jwk.x) return read;
+  throw new DeskRefused(
+    `the file of the key ${id} contains another key, ${keyIdOf(read)}`,
+    "restore it from a backup",
+  );
 }
 
 const UNUSABLE: Readonly<Record<KeyState, string>> = {
@@ -382,10 +451,11 @@ async function recordTrust(
   disk: Disk,
   folder: string,
   { trust, ledger }: DeskRecords,
+  append: Append,
 ): Promise<boolean> {
   // The file of a desk may have been copied there by hand.
-  const isNew = readTrustEntries(disk, folder).every(({ document }) => document !== trust.document);
-  if (isNew) await ledger.appendWhileLocked(trustEntry(trust, rfc3339(wallClock())));
+  const isNew = ledger.trustEntries().every(({ document }) => document !== trust.document);
+  if (isNew) await append(trustEntry(trust, rfc3339(wallClock())));
   const { fileFault, document } = await readDeskTrust(disk, folder);
   if (fileFault !== null)
     await replaceFile(disk, join(folder, TRUST_FILE), Buffer.from(`${document}\n`));

@@ -45,7 +45,7 @@ export async function inspectDocument(
   const facts = { kind, kid, fingerprint, payload, certificate };
   const fault =
     cert === null
-      ? await checkPlain(kind, document, kid, candidateKeys(kind, payload, desk))
+      ? await checkPlain(kind, document, kid, candidateKeys(kind, payload, kid, desk))
       : await checkCertified(kind, document, desk);
   if (fault !== null) return { ...facts, verified: false, verdict: fault };
   // A retired key may be stolen, and the thief's documents verify like the vendor's own.
@@ -92,10 +92,11 @@ const SELF_SIGNED: ReadonlySet<DocumentKind> = new Set(["request", "trust", "key
 function candidateKeys(
   kind: DocumentKind,
   payload: unknown,
+  kid: string,
   desk: DeskRecords | null,
 ): PublicKey[] {
   const enclosed = SELF_SIGNED.has(kind) ? [(payload as { jwk?: unknown } | null)?.jwk] : [];
-  const siteKeys = desk?.ledger.issuedEntries().map(({ jwk }) => jwk) ?? [];
+  const siteKeys = desk?.ledger.issuedTo(kid).map(({ jwk }) => jwk) ?? [];
   const root = desk === null ? [] : [desk.vendor.jwk];
   return [...enclosed, ...root, ...siteKeys].flatMap((key) => {
     const parsed = parsePublicKey(key);

@@ -6,7 +6,7 @@ import { verifyLicense } from "../license/documents/license.ts";
 import type { Vendor } from "../license/documents/trust.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { issuingKeyFile, listIssuingKeys } from "./key-file.ts";
-import { LEDGER_LOSS_HINT, findLedgerLoss } from "./ledger/ledger-head.ts";
+import { LEDGER_LOSS_HINT, findLedgerLoss, readLedgerHead } from "./ledger/ledger-head.ts";
 import { LEDGER_FILE, readLedgerLines } from "./ledger/ledger-lines.ts";
 import type { IssuedEntry } from "./ledger/ledger-entries.ts";
 import { readDeskTrust } from "./desk-records.ts";
@@ -101,6 +101,7 @@ function findOtherKeys(disk: Disk, folder: string, known: readonly string[]): st
 }
 
 async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
+  const head = readLedgerHead(disk, folder);
   const ledger = readLedgerLines(disk, folder);
   const { lines, torn } = ledger ?? { lines: [], torn: 0 };
   const faults: DeskFault[] = ledger ? [] : [{ location: LEDGER_FILE, problem: "is missing" }];
@@ -128,7 +129,7 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
     const problem = `ends in an interrupted write of ${torn} bytes; the next command moves it to another file`;
     faults.push({ location: LEDGER_FILE, problem });
   }
-  const loss = ledger && findLedgerLoss(disk, folder, lines);
+  const loss = ledger && findLedgerLoss(head, lines);
   if (loss !== null)
     faults.push({ location: "ledger.head", problem: `${loss}: ${LEDGER_LOSS_HINT}` });
   const hasTrustLine = lines.some(

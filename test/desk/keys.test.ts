@@ -162,7 +162,8 @@ test("a certificate in the ledger that the root did not sign is left out", async
   const [{ desk, folder }, other] = [await makeDesk(), await makeDesk()];
   const [entry] = other.desk.ledger.keyEntries();
   if (entry === undefined) throw new Error("the desk has no key");
-  await (await open(folder)).ledger.append(entry);
+  const { ledger } = await open(folder);
+  await ledger.transact((append) => append(entry));
   expect(idOf(await open(folder))).toBe(idOf(desk));
   const { faults } = await verifyDesk(realDisk, folder, null);
   expect(faults).toMatchObject([{ problem: "contains a certificate that the root did not sign" }]);

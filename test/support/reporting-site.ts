@@ -7,7 +7,7 @@ import {
   type UsageFigures,
   type UsageStatement,
 } from "../../src/license/documents/usage-statement.ts";
-import { checkStatement, recordStatement } from "../../src/desk/statements/receive-statement.ts";
+import { recordStatement } from "../../src/desk/statements/receive-statement.ts";
 import type { StatementEntry } from "../../src/desk/ledger/ledger-entries.ts";
 import type { Desk } from "../../src/desk/desk.ts";
 import type { Appliance, ApplianceOptions } from "./appliance.ts";
@@ -84,5 +84,5 @@ export async function receive(
   now: Instant = atDay(90),
 ): Promise<StatementEntry> {
   const options = { acceptForkReason, now };
-  return recordStatement(desk, await checkStatement(desk, document, options), options);
+  return recordStatement(desk, document, options);
 }

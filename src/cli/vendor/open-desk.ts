@@ -5,6 +5,7 @@ import { Failure } from "../frame/command.ts";
 import { Misuse } from "../frame/options.ts";
 import { Desk } from "../../desk/desk.ts";
 import { loadDeskRecords, type DeskRecords } from "../../desk/desk-records.ts";
+import { withDeskLock } from "../../desk/ledger/ledger.ts";
 import { option } from "../frame/flags.ts";
 import { readInputText } from "../files/output-document.ts";
 import { askSecret, askSecretTwice } from "../files/secret-input.ts";
@@ -52,6 +53,8 @@ export async function readCurrentPassphrase({
   const isNeeded = await Desk.needsPassphrase(realDisk, dir);
   const fromFile = readPassphraseFile(passphraseFile);
   if (!isNeeded || fromFile !== null || !canAsk()) return fromFile;
+  // A desk that is busy for long is refused before a passphrase is typed in vain.
+  await withDeskLock(realDisk, dir, async () => {});
   return askSecret("passphrase");
 }
 

@@ -12,9 +12,11 @@ import {
   decodeActivationCode,
   decodeConfirmationCode,
   verifyConfirmationCode,
+  type ActivationCode,
   type ConfirmationClaims,
 } from "../../license/codes/confirmation.ts";
 import { keyIdOf, publicKeyBytes, type PublicKey } from "../../license/documents/keys.ts";
+import type { Signer } from "../../license/documents/trust.ts";
 import { signPolicy, verifyPolicy, type Policy } from "../../license/terms/policy.ts";
 import type { TermsChanges } from "../../license/terms/terms-changes.ts";
 import type { TermsDocument } from "../../license/terms/terms.ts";
@@ -27,6 +29,7 @@ import { refuseReturnedLicense } from "./renewed-license.ts";
 import { normalizeLicenseKey } from "./license-key.ts";
 import { DeskRefused } from "../desk-refused.ts";
 import { applyTermsChanges, describeDocumentDifference, isSameTerms } from "./apply-terms.ts";
+import type { Append } from "../ledger/ledger.ts";
 import type { IssuedEntry, PolicyEntry } from "../ledger/ledger-entries.ts";
 
 /**
@@ -50,34 +53,35 @@ export function buildPolicyTerms(
 }
 
 /** The same id with the same terms gives the same document again. */
-export async function createPolicy(
+export function createPolicy(
   desk: Desk,
   policyId: string,
   changes: TermsChanges,
   now: Instant,
   replacing: { readonly isReplacing?: boolean } = {},
 ): Promise<string> {
-  const terms = buildPolicyTerms(desk, policyId, changes, replacing);
-  const before = findPolicy(desk, policyId);
-  if (before !== undefined && isSameTerms(before.terms, terms)) {
-    const signed = await verifyPolicy(before.document, [desk.vendor]);
-    // The current certificate may be newer: then codes of the policy can be confirmed longer.
-    const header = readDocumentHeader(before.document);
-    const isCurrent = header.ok && header.value.cert === desk.issuing.cert;
-    if (signed.ok && isCurrent) return before.document;
-  }
-  const iat = Math.floor(now / 1_000);
-  const policy = { iss: desk.vendor.vendor, iat, policy_id: policyId, terms };
-  const document = await signPolicy(policy, desk.issuing);
-  const key = keyIdOf(desk.issuing.key);
-  const entry = { key, policy_id: policyId, terms, document };
-  await desk.ledger.append({ type: "policy", at: rfc3339(now), ...entry });
-  return document;
+  return desk.transact(async (append) => {
+    const terms = buildPolicyTerms(desk, policyId, changes, replacing);
+    const before = findPolicy(desk, policyId);
+    if (before !== undefined && isSameTerms(before.terms, terms)) {
+      const signed = await verifyPolicy(before.document, [desk.vendor]);
+      // The current certificate may be newer: then codes of the policy can be confirmed longer.
+      const header = readDocumentHeader(before.document);
+      const isCurrent = header.ok && header.value.cert === desk.issuing.cert;
+      if (signed.ok && isCurrent) return before.document;
+    }
+    const iat = Math.floor(now / 1_000);
+    const policy = { iss: desk.vendor.vendor, iat, policy_id: policyId, terms };
+    const document = await signPolicy(policy, desk.issuing);
+    const key = keyIdOf(desk.issuing.key);
+    await append({ type: "policy", at: rfc3339(now), key, policy_id: policyId, terms, document });
+    return document;
+  });
 }
 
 /** The newest policy with this id. */
 const findPolicy = (desk: Desk, id: string): PolicyEntry | undefined =>
-  desk.ledger.policyEntries().find(({ policy_id }) => policy_id === id);
+  desk.ledger.policiesNamed(id).at(-1);
 
 /**
  * Refuses a policy that was replaced. Returns the entry to append for a policy that the desk signed
@@ -91,7 +95,9 @@ function checkPolicy(
 ): NewPolicy[] {
   const newest = findPolicy(desk, policy_id);
   if (newest === undefined) return [{ type: "policy", key, policy_id, terms, document }];
-  const isListed = desk.ledger.policyEntries().some((entry) => entry.document === document);
+  const isListed = desk.ledger
+    .policiesNamed(policy_id)
+    .some((entry) => entry.document === document);
   if (isListed && newest.document !== document) {
     throw new DeskRefused(
       `policy ${policy_id} was replaced on ${newest.at.slice(0, 10)}`,
@@ -130,8 +136,6 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
       "create one with berth vendor policy",
     );
   }
-  const keyId = keyIdOf(policy.value.signer.key);
-  const key = await desk.openKey(policy.value.signer, options.now);
   const activation = decodeActivationCode(options.activationCode);
   if (!activation.ok) {
     throw new DeskRefused(
@@ -145,17 +149,40 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
       "--allow-weak-binding accepts it",
     );
   }
-  const { appliance, nonce } = activation.value;
-  const { policy_id } = policy.value.policy;
-  const newPolicies = checkPolicy(desk, policy.value.policy, document, keyId);
+  // Before others wait for this command: a key with a passphrase takes a moment.
+  await desk.openKey(policy.value.signer, options.now);
+  const { signer } = policy.value;
+  const checked = { document, policy: policy.value.policy, signer, activation: activation.value };
+  return desk.transact((append) => signCode(desk, options, checked, append));
+}
+
+interface CheckedActivation {
+  readonly document: string;
+  readonly policy: Policy;
+  readonly signer: Signer;
+  readonly activation: ActivationCode;
+}
+
+async function signCode(
+  desk: Desk,
+  options: ConfirmOptions,
+  { document, policy, signer, activation }: CheckedActivation,
+  append: Append,
+) {
+  const key = await desk.openKey(signer, options.now);
+  const keyId = keyIdOf(signer.key);
+  const { appliance, nonce } = activation;
+  const { policy_id } = policy;
+  const newPolicies = checkPolicy(desk, policy, document, keyId);
   const { validUntil } = options;
   const license_key = normalizeLicenseKey(options.licenseKey);
   const end = validUntil === null ? {} : { valid_until: rfc3339(validUntil) };
-  const terms = { ...policy.value.policy.terms, license_key, ...end };
+  const terms = { ...policy.terms, license_key, ...end };
   const initialization_code = canonicalizeCode(options.initializationCode);
   const before = desk.ledger
-    .issuedEntries()
-    .filter((entry) => entry.appliance === appliance && entry.request_id === nonce);
+    .issuedTo(appliance)
+    .filter((entry) => entry.request_id === nonce)
+    .toReversed();
   for (const entry of before) {
     refuseReturnedLicense(desk, entry, "ask the site to create a new activation code");
   }
@@ -171,7 +198,7 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   // Another initialization code gives another answer; the site can use at most one of them.
   const sameCode = before.filter((entry) => entry.initialization_code === initialization_code);
   const claims: ConfirmationClaims = {
-    activation: activation.value,
+    activation,
     licenseKey: license_key,
     policyHash: policy_hash,
     initializationCode: options.initializationCode,
@@ -187,11 +214,11 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   if (serial < 1 || serial > MAX_SERIAL) {
     throw new DeskRefused(`the serial must be from 1 to ${MAX_SERIAL}`, "omit --serial");
   }
-  const code = await signConfirmationCode(claims, { validUntil: options.validUntil, serial }, key);
+  const code = await signConfirmationCode(claims, { validUntil, serial }, key);
   const decoded = decodeConfirmationCode(code);
   if (!decoded.ok) throw new Error("the created code cannot be read");
   const at = rfc3339(options.now);
-  await desk.ledger.append(...newPolicies.map((policyEntry) => ({ ...policyEntry, at })), {
+  await append(...newPolicies.map((policyEntry) => ({ ...policyEntry, at })), {
     type: "issued",
     at,
     key: keyId,
@@ -199,7 +226,7 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
     serial,
     appliance,
     jwk: null,
-    hardware_id: activation.value.hardwarePrefix,
+    hardware_id: activation.hardwarePrefix,
     request_id: nonce,
     initialization_code,
     policy_hash,
@@ -220,8 +247,8 @@ async function isValidCode(
 
 /** Refuses a license key that another appliance still uses. */
 function nextSerial(desk: Desk, id: number, appliance: string): number {
-  const issued = desk.ledger.issuedEntries().filter(({ license_id }) => license_id === id);
-  const otherLicense = issued.find((entry) => entry.appliance !== appliance);
+  const issued = desk.ledger.issuedAs(id);
+  const otherLicense = issued.findLast((entry) => entry.appliance !== appliance);
   if (otherLicense !== undefined && !desk.ledger.isReturned(otherLicense)) {
     throw new DeskRefused(
       "another appliance has a license with this license key",

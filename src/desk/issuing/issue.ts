@@ -38,7 +38,7 @@ export interface PreparedLicense {
   readonly now: Instant;
 }
 
-/** Makes every check; signing what it returns cannot be refused any more. */
+/** Makes every check, and writes nothing. */
 export function prepareLicense(desk: Desk, options: IssueOptions): PreparedLicense {
   const { request, now } = options;
   const answered = request === null ? null : findAnswer(desk, request);
@@ -118,46 +118,56 @@ function isUnchanged(desk: Desk, options: IssueOptions, { terms }: IssuedEntry):
   return isSameTerms(terms, applyTermsChanges(desk, terms, changes));
 }
 
-/** Signs a license for one appliance. It is on the ledger before it is returned. */
-export async function issueLicense(desk: Desk, options: IssueOptions): Promise<IssuedEntry> {
-  return signPreparedLicense(desk, prepareLicense(desk, options));
+/**
+ * Signs a license for one appliance. It is on the ledger before it is returned. `shown`: what the
+ * vendor saw before; refused if it is something else by now.
+ */
+export function issueLicense(
+  desk: Desk,
+  options: IssueOptions,
+  shown: PreparedLicense | null = null,
+): Promise<IssuedEntry> {
+  return desk.transact(async (append) => {
+    const prepared = prepareLicense(desk, options);
+    const { answered, license_id, serial, terms, request, bound, notes, now } = prepared;
+    if (answered !== null) return answered;
+    if (shown !== null && !isSameLicense(shown, prepared)) {
+      throw new DeskRefused(
+        "another command changed this license at the desk meanwhile; nothing was signed",
+        "run the command again",
+      );
+    }
+    const request_id = request?.request_id ?? null;
+    const document = await signLicense(
+      {
+        iss: desk.vendor.vendor,
+        iat: Math.floor(now / 1_000),
+        license_id,
+        serial,
+        request_id,
+        nonce: request?.nonce ?? null,
+        appliance: bound.appliance,
+        cnf: { jwk: bound.jwk },
+        hardware_id: bound.hardware_id,
+        ...(bound.hosts !== undefined && { hosts: [...bound.hosts] }),
+        terms,
+      },
+      desk.issuing,
+    );
+    const key = keyIdOf(desk.issuing.key);
+    const signed = { key, license_id, serial, ...bound, request_id, terms, document };
+    const issued: IssuedEntry = { type: "issued", at: rfc3339(now), ...signed };
+    await append(...notes, issued);
+    return issued;
+  });
 }
 
-export async function signPreparedLicense(
-  desk: Desk,
-  prepared: PreparedLicense,
-): Promise<IssuedEntry> {
-  const { answered, license_id, serial, terms, request, bound, notes, now } = prepared;
-  if (answered !== null) return answered;
-  const request_id = request?.request_id ?? null;
-  const document = await signLicense(
-    {
-      iss: desk.vendor.vendor,
-      iat: Math.floor(now / 1_000),
-      license_id,
-      serial,
-      request_id,
-      nonce: request?.nonce ?? null,
-      appliance: bound.appliance,
-      cnf: { jwk: bound.jwk },
-      hardware_id: bound.hardware_id,
-      ...(bound.hosts !== undefined && { hosts: [...bound.hosts] }),
-      terms,
-    },
-    desk.issuing,
-  );
-  const key = keyIdOf(desk.issuing.key);
-  const signed = { key, license_id, serial, ...bound, request_id, terms, document };
-  const issued: IssuedEntry = { type: "issued", at: rfc3339(now), ...signed };
-  await desk.ledger.append(...notes, issued);
-  return issued;
-}
+const isSameLicense = (a: PreparedLicense, b: PreparedLicense): boolean =>
+  a.license_id === b.license_id && a.serial === b.serial && Bun.deepEquals(a.terms, b.terms);
 
 /** Compares the appliance too, because another appliance could reuse a request id. */
 const findAnswer = (desk: Desk, { request_id, appliance }: LicenseRequest): IssuedEntry | null =>
-  desk.ledger
-    .issuedEntries()
-    .find((entry) => entry.request_id === request_id && entry.appliance === appliance) ?? null;
+  desk.ledger.issuedTo(appliance).findLast((entry) => entry.request_id === request_id) ?? null;
 
 function buildTerms(desk: Desk, options: IssueOptions, before: IssuedEntry | null): TermsDocument {
   const { terms, request } = options;

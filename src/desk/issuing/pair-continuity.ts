@@ -93,7 +93,7 @@ export function findPairWarnings(desk: Pick<Desk, "ledger">, request: LicenseReq
   const { pair, created_at, appliance } = request;
   const last = seenBefore(desk, request).at(-1);
   if (pair === undefined) {
-    const issued = desk.ledger.issuedEntries().find((entry) => entry.appliance === appliance);
+    const issued = desk.ledger.issuedTo(appliance).at(-1);
     return issued?.hosts === undefined && last?.pair === undefined
       ? []
       : ["the site had a pair, and this request does not describe it: a split would not show"];

@@ -20,31 +20,29 @@ export async function receiveReceipt(
     );
   }
   const { appliance, vendor, license_id, serial, total_consumptions, removed_at } = verified.value;
-  const issued = desk.ledger
-    .issuedEntries()
-    .filter((entry) => entry.appliance === appliance && entry.license_id === license_id);
-  const newest = newestAnsweringSerial(issued);
-  // A renewal that answers no request is not counted: the site can no longer install it.
-  if (newest > serial) {
-    throw new DeskRefused(
-      `the newest serial of this license is ${newest}, but the receipt is for serial ${serial}`,
-      "ask the site to install that serial, or the answer to a new request, and return it",
-    );
-  }
-  if (issued.length === 0 || vendor !== desk.vendor.vendor) {
-    throw new DeskRefused(
-      "this desk issued no such license to that appliance",
-      "berth vendor list shows the licenses",
-    );
-  }
-  const isRecorded = desk.ledger
-    .receiptEntries()
-    .filter((entry) => entry.appliance === appliance && entry.license_id === license_id)
-    .some((entry) => entry.serial === serial);
-  if (!isRecorded) {
-    const at = rfc3339(now);
-    const received = { appliance, license_id, serial, total_consumptions, removed_at };
-    await desk.ledger.append({ type: "received", at, ...received });
-  }
+  await desk.ledger.transact(async (append) => {
+    const issued = desk.ledger.serialsOf({ license_id, appliance });
+    const newest = newestAnsweringSerial(issued);
+    // A renewal that answers no request is not counted: the site can no longer install it.
+    if (newest > serial) {
+      throw new DeskRefused(
+        `the newest serial of this license is ${newest}, but the receipt is for serial ${serial}`,
+        "ask the site to install that serial, or the answer to a new request, and return it",
+      );
+    }
+    if (issued.length === 0 || vendor !== desk.vendor.vendor) {
+      throw new DeskRefused(
+        "this desk issued no such license to that appliance",
+        "berth vendor list shows the licenses",
+      );
+    }
+    const receipts = desk.ledger.receiptsFor({ license_id, appliance });
+    const isRecorded = receipts.some((entry) => entry.serial === serial);
+    if (!isRecorded) {
+      const at = rfc3339(now);
+      const received = { appliance, license_id, serial, total_consumptions, removed_at };
+      await append({ type: "received", at, ...received });
+    }
+  });
   return verified.value;
 }

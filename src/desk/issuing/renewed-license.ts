@@ -15,7 +15,7 @@ export function findRenewedLicense(desk: Desk, options: IssueOptions): IssuedEnt
 
 /** The license that the vendor chose; refused unless it can be renewed for the request's site. */
 function getChosenLicense(desk: Desk, id: number, request: LicenseRequest | null): IssuedEntry {
-  const license = desk.ledger.issuedEntries().find((entry) => entry.license_id === id);
+  const license = desk.ledger.issuedAs(id).at(-1);
   if (license === undefined) {
     throw new DeskRefused(
       `license ${id} is not in the ledger`,
@@ -44,24 +44,21 @@ function findLicenseOfSite(
   options: IssueOptions,
   request: LicenseRequest,
 ): IssuedEntry | null {
-  const issued = desk.ledger.issuedEntries();
   const product = options.terms.product ?? request.product;
   const key = readLicenseKey(options);
   const candidates = new Map<number, IssuedEntry>();
-  for (const entry of issued) {
-    const isMatch = entry.appliance === request.appliance && entry.terms.product === product;
+  for (const entry of desk.ledger.issuedTo(request.appliance).toReversed()) {
+    const isMatch = entry.terms.product === product;
     const hasKey = key === null || isSameLicenseKey(entry.terms.license_key, key);
     const canRenew = entry.jwk !== null && !desk.ledger.isReturned(entry);
     const isNewest = !candidates.has(entry.license_id);
     if (isMatch && hasKey && canRenew && isNewest) candidates.set(entry.license_id, entry);
   }
-  const isKeyUsedElsewhere = issued.some(
-    (entry) =>
-      key !== null &&
-      isSameLicenseKey(entry.terms.license_key, key) &&
-      entry.appliance !== request.appliance &&
-      !desk.ledger.isReturned(entry),
-  );
+  const isKeyUsedElsewhere =
+    key !== null &&
+    desk.ledger
+      .issuedUnder(key)
+      .some((entry) => entry.appliance !== request.appliance && !desk.ledger.isReturned(entry));
   if (isKeyUsedElsewhere) {
     throw new DeskRefused(
       "another appliance has a license with this license key",

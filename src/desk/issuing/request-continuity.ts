@@ -88,12 +88,12 @@ interface Change {
 export function seenBefore(
   desk: Pick<Desk, "ledger">,
   { appliance, request_id }: LicenseRequest,
-): SeenEntry[] {
+): readonly SeenEntry[] {
   const seen = desk.ledger.seenEntries(appliance);
   const position = seen.findIndex((entry) => entry.request_id === request_id);
   const isAnswered = desk.ledger
-    .issuedEntries()
-    .some((entry) => entry.appliance === appliance && entry.request_id === request_id);
+    .issuedTo(appliance)
+    .some((entry) => entry.request_id === request_id);
   if (isAnswered) return seen.slice(0, position);
   return seen.filter((entry) => entry.request_id !== request_id);
 }
@@ -132,14 +132,12 @@ const findFallenTotals = (
 
 /** A total may fall if it resets, if it may be reduced, or after the license was returned. */
 function canTotalFall(desk: Desk, { appliance, licenses }: LicenseRequest, id: number): boolean {
-  const isSameLicense = (entry: { license_id: number; appliance: string }): boolean =>
-    entry.license_id === id && entry.appliance === appliance;
+  const license = { license_id: id, appliance };
   const serial = licenses.find(({ license_id }) => license_id === id)?.serial ?? 0;
   return (
-    desk.ledger.receiptEntries().some((entry) => isSameLicense(entry) && entry.serial < serial) ||
+    desk.ledger.receiptsFor(license).some((entry) => entry.serial < serial) ||
     desk.ledger
-      .issuedEntries()
-      .filter(isSameLicense)
+      .serialsOf(license)
       .some(({ terms: { consumption } }) => consumption?.negative || consumption?.period != null)
   );
 }
@@ -206,9 +204,7 @@ const daysBetween = (from: string | undefined, to: string | undefined): number =
 export const findReturnedButInstalled = (desk: Desk, request: LicenseRequest): string[] =>
   request.licenses.flatMap(({ license_id, serial, vendor }) => {
     const { appliance, created_at } = request;
-    const issued = desk.ledger
-      .issuedEntries()
-      .filter((entry) => entry.license_id === license_id && entry.appliance === appliance);
+    const issued = desk.ledger.serialsOf({ license_id, appliance });
     // A serial that is not on the ledger may answer a request that is not on it either.
     const isOnLedger = issued.some((entry) => entry.serial >= serial);
     if (vendor !== desk.vendor.vendor || !isOnLedger) return [];

@@ -12,7 +12,7 @@ export interface LedgerHead {
 }
 
 /** Null: the file does not exist or cannot be read. */
-function readHead(disk: Disk, folder: string): LedgerHead | null {
+export function readLedgerHead(disk: Disk, folder: string): LedgerHead | null {
   const bytes = disk.read(join(folder, HEAD_FILE));
   if (bytes === null) return null;
   try {
@@ -42,13 +42,14 @@ export async function updateLedgerHead(
   }
 }
 
-/** What the ledger lost since its head was written; null: nothing. More lines are no loss. */
+/**
+ * What the ledger lost since its head was written; null: nothing. More lines are no loss: the head
+ * must be read before the ledger, or another command could append in between.
+ */
 export function findLedgerLoss(
-  disk: Disk,
-  folder: string,
+  head: LedgerHead | null,
   lines: readonly Pick<LedgerLine, "sum">[],
 ): string | null {
-  const head = readHead(disk, folder);
   if (head === null || head.lines < 1) return null;
   if (lines.length < head.lines) {
     return `${LEDGER_FILE} has only ${lines.length} of its ${head.lines} lines`;

@@ -52,8 +52,12 @@ export interface LedgerLine {
   readonly fault: "is damaged" | "does not continue the ledger" | null;
 }
 
-export function parseLedgerLines(bytes: Uint8Array): { lines: LedgerLine[]; sum: string } {
-  let sum = GENESIS;
+/** `first`: the number of the first line, and the hash of the line before it. */
+export function parseLedgerLines(
+  bytes: Uint8Array,
+  first: { readonly number: number; readonly sum: string } = { number: 1, sum: GENESIS },
+): { lines: LedgerLine[]; sum: string } {
+  let { sum } = first;
   const texts = new TextDecoder().decode(bytes).split("\n").slice(0, -1);
   const lines = texts.map((text, index): LedgerLine => {
     const parsed = parseEntry(text);
@@ -61,7 +65,7 @@ export function parseLedgerLines(bytes: Uint8Array): { lines: LedgerLine[]; sum:
     const chainFault = prev === sum ? null : "does not continue the ledger";
     sum = sha256(text);
     return {
-      number: index + 1,
+      number: first.number + index,
       entry: parsed && (entry as LedgerEntry),
       sum,
       fault: parsed === null ? "is damaged" : chainFault,

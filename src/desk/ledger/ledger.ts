@@ -1,40 +1,34 @@
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Disk } from "../../platform/files/disk.ts";
 import { appendFile, replaceFile } from "../../platform/files/files.ts";
 import { GENESIS, sha256 } from "../../platform/crypto/hash.ts";
-import { LEDGER_LOSS_HINT, findLedgerLoss, updateLedgerHead } from "./ledger-head.ts";
+import {
+  findLedgerLoss,
+  LEDGER_LOSS_HINT,
+  readLedgerHead,
+  updateLedgerHead,
+  type LedgerHead,
+} from "./ledger-head.ts";
 import {
   parseLedgerLines,
   LEDGER_FILE,
   LEDGER_FORMAT,
   trimToCompleteLines,
 } from "./ledger-lines.ts";
-import { findEndingReceipt } from "../issuing/ending-receipt.ts";
 import { DeskRefused } from "../desk-refused.ts";
-import type {
-  ForkEntry,
-  IssuedEntry,
-  KeyEntry,
-  LedgerEntry,
-  PolicyEntry,
-  ReceiptEntry,
-  SeenEntry,
-  StatementEntry,
-} from "./ledger-entries.ts";
-
-const concurrentWrite = (): DeskRefused =>
-  new DeskRefused("another command is writing to this desk", "run the command again");
+import type { LedgerEntry } from "./ledger-entries.ts";
+import { LedgerIndex } from "./ledger-index.ts";
 
 /**
  * The append-only list of everything the desk signed or received. A line is on disk before its
  * document is output. Each line holds the hash of the line before (`prev`), so that a changed or
  * removed line is detected. `ledger.head` holds the position of the last line.
  */
-export class Ledger {
+export class Ledger extends LedgerIndex {
   readonly #disk: Disk;
-  readonly #path: string;
-  readonly #entries: LedgerEntry[];
+  readonly #folder: string;
   #size: number;
+  #lines: number;
   /** The hash of the last line. */
   #sum: string;
   /** Messages for the user of the desk. */
@@ -42,36 +36,32 @@ export class Ledger {
   /** Which lines are lost since the last append; then nothing more is appended. */
   readonly loss: string | null;
 
-  private constructor(disk: Disk, path: string, bytes: Uint8Array, notes: readonly string[]) {
+  private constructor(disk: Disk, folder: string, { bytes, head, notes }: ReadLedger) {
+    super();
     this.#disk = disk;
-    this.#path = path;
+    this.#folder = folder;
     this.#size = bytes.length;
-    const { entries, lines, sum } = parseLines(path, bytes);
-    this.loss = findLedgerLoss(disk, dirname(path), lines);
+    const path = join(folder, LEDGER_FILE);
+    const { entries, lines, sum } = parseLines(path, bytes, { number: 1, sum: GENESIS });
+    this.loss = findLedgerLoss(head, lines);
     this.notes = this.loss === null ? notes : [...notes, this.loss];
-    this.#entries = entries;
+    for (const entry of entries) this.add(entry);
+    this.#lines = lines.length;
     this.#sum = sum;
   }
 
   /** Cuts off an interrupted write, which never counted; refuses any other damage. */
   static async open(disk: Disk, folder: string): Promise<Ledger> {
-    const path = join(folder, LEDGER_FILE);
-    const bytes = readOrRefuse(disk, path);
+    const head = readLedgerHead(disk, folder);
+    const bytes = readOrRefuse(disk, join(folder, LEDGER_FILE));
     if (trimToCompleteLines(bytes).length === bytes.length)
-      return new Ledger(disk, path, bytes, []);
-    return withLock(disk, path, async () => {
-      // Read again: another command may have been writing that line.
-      const current = readOrRefuse(disk, path);
-      const complete = trimToCompleteLines(current);
-      const torn = current.subarray(complete.length);
-      if (torn.length === 0) return new Ledger(disk, path, current, []);
-      const tornPath = `${path}.${complete.length}.torn`;
-      const note = `${path} ended in an interrupted write; its ${torn.length} bytes were moved to ${tornPath}`;
-      const ledger = new Ledger(disk, path, complete, [note]);
-      await replaceFile(disk, tornPath, torn);
-      await replaceFile(disk, path, complete);
-      return ledger;
-    });
+      return new Ledger(disk, folder, { bytes, head, notes: [] });
+    // Read again: another command may have been writing that line.
+    return withDeskLock(
+      disk,
+      folder,
+      async () => new Ledger(disk, folder, { head, ...(await cutOffTornLine(disk, folder)) }),
+    );
   }
 
   /** Creates a ledger with its first lines, all of them or none. */
@@ -81,21 +71,16 @@ export class Ledger {
     await updateLedgerHead(disk, folder, { lines: entries.length, sum });
   }
 
-  /** Durable when it returns. Refused if another command wrote since this ledger was opened. */
-  append(...entries: readonly LedgerEntry[]): Promise<void> {
-    return withLock(this.#disk, this.#path, () => this.appendWhileLocked(...entries));
-  }
-
-  /** For a caller that already holds the desk's lock. */
-  async appendWhileLocked(...entries: readonly LedgerEntry[]): Promise<void> {
-    this.refuseIfIncomplete();
-    this.refuseIfChanged();
-    const { text, sum } = formatLines(entries, this.#sum);
-    await appendFile(this.#disk, this.#path, text);
-    this.#size += Buffer.byteLength(text);
-    this.#sum = sum;
-    this.#entries.push(...entries);
-    await updateLedgerHead(this.#disk, dirname(this.#path), { lines: this.#entries.length, sum });
+  /**
+   * Runs `work` while no other command writes to the desk, and after it has read what others wrote:
+   * what `work` decides, signs and appends is one step. Nothing waits for a person in it.
+   */
+  transact<T>(work: (append: Append) => Promise<T>): Promise<T> {
+    return withDeskLock(this.#disk, this.#folder, async () => {
+      await this.#readOn();
+      this.refuseIfIncomplete();
+      return work((...entries) => this.#append(entries));
+    });
   }
 
   /** Without the lost lines, the desk could sell the same license key or serial twice. */
@@ -103,68 +88,62 @@ export class Ledger {
     if (this.loss !== null) throw new DeskRefused(this.loss, LEDGER_LOSS_HINT);
   }
 
-  /** Called under the lock before a write: another command may have added a line. */
-  refuseIfChanged(): void {
-    if (this.#disk.stat(this.#path)?.size !== this.#size) throw concurrentWrite();
+  /** Reads what other commands appended, and what an interrupted append of this one left. */
+  async #readOn(): Promise<void> {
+    const path = join(this.#folder, LEDGER_FILE);
+    const size = this.#disk.stat(path)?.size ?? 0;
+    if (size === this.#size) return;
+    if (size < this.#size) throw shortened(path);
+    const bytes = this.#disk.readPart(path, this.#size, size - this.#size) ?? new Uint8Array();
+    const complete = trimToCompleteLines(bytes);
+    if (complete.length < bytes.length) await cutOffTornLine(this.#disk, this.#folder);
+    const before = { number: this.#lines + 1, sum: this.#sum };
+    const { entries, sum } = parseLines(path, complete, before);
+    this.#count(entries, complete.length, sum);
   }
 
-  /** Whether no serial of this license can serve at its site any more. */
-  isReturned({ license_id, appliance }: IssuedEntry): boolean {
-    return this.findReceipt({ license_id, appliance, serial: Infinity }) !== null;
+  /** Durable when it returns. */
+  async #append(entries: readonly LedgerEntry[]): Promise<void> {
+    const { text, sum } = formatLines(entries, this.#sum);
+    await appendFile(this.#disk, join(this.#folder, LEDGER_FILE), text);
+    this.#count(entries, Buffer.byteLength(text), sum);
+    await updateLedgerHead(this.#disk, this.#folder, { lines: this.#lines, sum });
   }
 
-  /** The receipt that ends this serial, and every renewal of it, at its site. */
-  findReceipt({
-    license_id,
-    appliance,
-    serial,
-  }: Pick<IssuedEntry, "license_id" | "appliance" | "serial">): ReceiptEntry | null {
-    const isSameLicense = (entry: { license_id: number; appliance: string }): boolean =>
-      entry.license_id === license_id && entry.appliance === appliance;
-    const issued = this.issuedEntries().filter(isSameLicense);
-    const receipts = this.receiptEntries().filter(isSameLicense);
-    return findEndingReceipt(serial, issued, receipts) ?? null;
-  }
-
-  /** Newest first. */
-  issuedEntries(): IssuedEntry[] {
-    return this.#entries.filter((entry) => entry.type === "issued").toReversed();
-  }
-
-  /** Oldest first. */
-  keyEntries(): KeyEntry[] {
-    return this.#entries.filter((entry) => entry.type === "key");
-  }
-
-  /** Newest first. */
-  policyEntries(): PolicyEntry[] {
-    return this.#entries.filter((entry) => entry.type === "policy").toReversed();
-  }
-
-  receiptEntries(): ReceiptEntry[] {
-    return this.#entries.filter((entry) => entry.type === "received");
-  }
-
-  /** Oldest first. */
-  statementEntries(): StatementEntry[] {
-    return this.#entries.filter((entry) => entry.type === "statement");
-  }
-
-  /** Oldest first. */
-  forkEntries(): ForkEntry[] {
-    return this.#entries.filter((entry) => entry.type === "forked");
-  }
-
-  /** Oldest first. */
-  seenEntries(appliance: string): SeenEntry[] {
-    const seen = this.#entries.filter((entry) => entry.type === "seen");
-    return seen.filter((entry) => entry.appliance === appliance);
-  }
-
-  lastSeenEntry(appliance: string): SeenEntry | null {
-    return this.seenEntries(appliance).at(-1) ?? null;
+  #count(entries: readonly LedgerEntry[], bytes: number, sum: string): void {
+    for (const entry of entries) this.add(entry);
+    this.#lines += entries.length;
+    this.#size += bytes;
+    this.#sum = sum;
   }
 }
+
+/** Appends lines, which are durable when it returns. */
+export type Append = (...entries: readonly LedgerEntry[]) => Promise<void>;
+
+interface ReadLedger {
+  /** Complete lines. */
+  readonly bytes: Uint8Array;
+  readonly head: LedgerHead | null;
+  readonly notes: readonly string[];
+}
+
+/** Moves an interrupted write, which never counted, to another file. Under the lock. */
+async function cutOffTornLine(disk: Disk, folder: string): Promise<Omit<ReadLedger, "head">> {
+  const path = join(folder, LEDGER_FILE);
+  const all = readOrRefuse(disk, path);
+  const bytes = trimToCompleteLines(all);
+  const torn = all.subarray(bytes.length);
+  if (torn.length === 0) return { bytes, notes: [] };
+  const tornPath = `${path}.${bytes.length}.torn`;
+  const note = `${path} ended in an interrupted write; its ${torn.length} bytes were moved to ${tornPath}`;
+  await replaceFile(disk, tornPath, torn);
+  await replaceFile(disk, path, bytes);
+  return { bytes, notes: [note] };
+}
+
+const shortened = (path: string): DeskRefused =>
+  new DeskRefused(`${path} became shorter while it was open`, "run the command again");
 
 /** The lines of `entries` after a line with this hash, and the hash of the last one. */
 function formatLines(entries: readonly LedgerEntry[], before: string) {
@@ -184,13 +163,29 @@ function readOrRefuse(disk: Disk, path: string): Uint8Array {
   throw new DeskRefused(`${path} is missing`, "restore it from a backup");
 }
 
-/** Runs `work` while no other command can write to the desk's folder. */
-export const withDeskLock = <T>(disk: Disk, folder: string, work: () => Promise<T>): Promise<T> =>
-  withLock(disk, join(folder, LEDGER_FILE), work);
+/** So long a command waits for others. */
+const MAX_WAIT_MS = 10_000;
+const PAUSE_MS = 20;
 
-async function withLock<T>(disk: Disk, path: string, work: () => Promise<T>): Promise<T> {
-  const lock = disk.lock(`${path}.lock`);
-  if (lock === null) throw concurrentWrite();
+/** Runs `work` while no other command can write to the desk's folder; waits for others. */
+export async function withDeskLock<T>(
+  disk: Disk,
+  folder: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const path = join(folder, `${LEDGER_FILE}.lock`);
+  const deadline = performance.now() + MAX_WAIT_MS;
+  let lock = disk.lock(path);
+  while (lock === null && performance.now() < deadline) {
+    await Bun.sleep(PAUSE_MS);
+    lock = disk.lock(path);
+  }
+  if (lock === null) {
+    throw new DeskRefused(
+      `the desk is busy: another command has been writing to it for ${MAX_WAIT_MS / 1_000} s`,
+      "run the command again",
+    );
+  }
   try {
     return await work();
   } finally {
@@ -198,8 +193,14 @@ async function withLock<T>(disk: Disk, path: string, work: () => Promise<T>): Pr
   }
 }
 
-function parseLines(path: string, bytes: Uint8Array) {
-  const { lines, sum } = parseLedgerLines(bytes);
+/** Where parsing begins: the number of the first line, and the hash of the line before it. */
+interface ChainStart {
+  readonly number: number;
+  readonly sum: string;
+}
+
+function parseLines(path: string, bytes: Uint8Array, start: ChainStart) {
+  const { lines, sum } = parseLedgerLines(bytes, start);
   const entries = lines.map(({ number, entry, fault }) => {
     if (fault !== null || entry === null) throw damaged(path, number, fault ?? "is damaged");
     return entry;

@@ -59,13 +59,11 @@ export async function checkStatement(
       `this desk is vendor ${desk.vendor.vendor}; ask the site for a statement with --vendor`,
     );
   }
-  const issued = desk.ledger.issuedEntries().filter((entry) => entry.appliance === statement.iss);
+  const issued = desk.ledger.issuedTo(statement.iss).toReversed();
   refuseForeignLicenses(statement, figures, issued);
   const digest = sha256(document);
   const recorded =
-    desk.ledger
-      .statementEntries()
-      .find((entry) => entry.appliance === statement.iss && entry.digest === digest) ?? null;
+    desk.ledger.statementsOf(statement.iss).find((entry) => entry.digest === digest) ?? null;
   const checked = { statement, document, digest, recorded };
   if (recorded !== null) {
     const warnings = [
@@ -112,32 +110,37 @@ function describeUnusableAnswer(
     : [];
 }
 
-/** Records the statement and signs the answer. The same statement gets the same answer again. */
-export async function recordStatement(
+/** Records a statement and signs the answer. The same statement gets the same answer again. */
+export function recordStatement(
   desk: Desk,
-  { statement, document, digest, contradictions, recorded }: CheckedStatement,
-  { acceptForkReason, now }: ReceiveOptions,
+  text: string,
+  options: ReceiveOptions,
 ): Promise<StatementEntry> {
-  if (recorded !== null) return recorded;
-  const { iss: appliance, n, from, to, audit, restores = [] } = statement;
-  const iat = Math.floor(now / 1_000);
-  const answer = { iss: desk.vendor.vendor, iat, appliance, n, digest };
-  const entry: StatementEntry = {
-    type: "statement",
-    at: rfc3339(now),
-    appliance,
-    n,
-    digest,
-    from,
-    to,
-    audit,
-    ...(restores.length > 0 && { restores: restores.map(({ lineage }) => lineage) }),
-    ...(contradictions.length > 0 && { accepted_fork: acceptForkReason ?? "" }),
-    document,
-    acknowledgement: await signAcknowledgement(answer, desk.issuing),
-  };
-  await desk.ledger.append(entry);
-  return entry;
+  return desk.transact(async (append) => {
+    const checked = await checkStatement(desk, text, options);
+    const { statement, document, digest, contradictions, recorded } = checked;
+    if (recorded !== null) return recorded;
+    const { iss: appliance, n, from, to, audit, restores = [] } = statement;
+    const { acceptForkReason, now } = options;
+    const iat = Math.floor(now / 1_000);
+    const answer = { iss: desk.vendor.vendor, iat, appliance, n, digest };
+    const entry: StatementEntry = {
+      type: "statement",
+      at: rfc3339(now),
+      appliance,
+      n,
+      digest,
+      from,
+      to,
+      audit,
+      ...(restores.length > 0 && { restores: restores.map(({ lineage }) => lineage) }),
+      ...(contradictions.length > 0 && { accepted_fork: acceptForkReason ?? "" }),
+      document,
+      acknowledgement: await signAcknowledgement(answer, desk.issuing),
+    };
+    await append(entry);
+    return entry;
+  });
 }
 
 /** Only licenses, products and features that this desk issued to the appliance. */

@@ -15,8 +15,7 @@ import type { StatementEntry } from "../ledger/ledger-entries.ts";
  */
 export function findStatementChain(ledger: Ledger, appliance: string): StatementEntry[] {
   const chain: StatementEntry[] = [];
-  for (const entry of ledger.statementEntries()) {
-    if (entry.appliance !== appliance) continue;
+  for (const entry of ledger.statementsOf(appliance)) {
     const position = chain.findIndex(({ n }) => n >= entry.n);
     if (position >= 0) chain.splice(position);
     chain.push(entry);

@@ -36,11 +36,10 @@ export interface UsageFilter {
 
 /** The used days of all statements that count: by customer, appliance, license, feature and day. */
 export async function listUsage(ledger: Ledger, filter: UsageFilter): Promise<UsageDay[]> {
-  const appliances = [...new Set(ledger.statementEntries().map(({ appliance }) => appliance))];
   const days: UsageDay[] = [];
-  for (const appliance of appliances) {
+  for (const appliance of ledger.statementSenders()) {
     if (filter.appliance !== null && filter.appliance !== appliance) continue;
-    const issued = ledger.issuedEntries().filter((entry) => entry.appliance === appliance);
+    const issued = ledger.issuedTo(appliance).toReversed();
     for (const { document, n, from } of findStatementChain(ledger, appliance)) {
       const verified = await verifyUsageStatement(document);
       if (!verified.ok) {

@@ -105,7 +105,7 @@ describe("verifying a desk", () => {
     const issued = await issueTestLicense(desk, await requestFrom(alpha), TWO);
     expect((await verifyDesk(realDisk, deskFolder, null)).faults).toEqual([]);
     const { hosts: _hosts, ...entry } = issued;
-    await desk.ledger.append(entry);
+    await desk.ledger.transact((append) => append(entry));
     expect((await verifyDesk(realDisk, deskFolder, null)).faults).toMatchObject([
       { problem: "differs from the license that it contains: hosts" },
     ]);

@@ -177,7 +177,9 @@ describe("findRequestWarnings warns", () => {
     const receipt = { license_id: license, serial: 1, total_consumptions: 80 };
     const { appliance } = request;
     const dates = { at: at(MONDAY), removed_at: at(MONDAY) };
-    await desk.ledger.append({ type: "received", ...dates, appliance, ...receipt });
+    await desk.ledger.transact((append) =>
+      append({ type: "received", ...dates, appliance, ...receipt }),
+    );
     const licenses = request.licenses.map((entry) => ({ ...entry, serial: 2 }));
     expect(findRequestWarnings(desk, { ...request, licenses }, MONDAY)).toEqual([]);
   });

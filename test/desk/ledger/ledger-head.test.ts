@@ -48,7 +48,7 @@ describe("the ledger", () => {
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(message)]);
     expect(refused.stderr).toContain("empty ledger.head");
     expect(issueTestLicense(stale, await makeRequestFrom(site))).rejects.toThrow(
-      "another command is writing",
+      "became shorter while it was open",
     );
     const after = [
       readFileSync(ledgerPath(folder), "utf8"),

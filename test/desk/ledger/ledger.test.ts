@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/files/disk.ts";
@@ -42,15 +42,32 @@ describe("the ledger", () => {
     },
   );
 
-  test("is not cut while another command is writing to it", async () => {
+  test("is not cut while another command is writing to it: the next one waits", async () => {
     const { folder } = await openDeskAndSite();
     const path = join(folder, "ledger.jsonl");
     appendFileSync(path, '{"type":"iss');
     const torn = readLedger(folder);
     const lock = realDisk.lock(`${path}.lock`);
-    expect(open(folder)).rejects.toThrow("another command is writing");
-    lock?.release();
+    const opening = open(folder);
+    await Bun.sleep(50);
     expect(readLedger(folder)).toBe(torn);
+    lock?.release();
+    expect((await opening).ledger.notes).toHaveLength(1);
+    expect(torn.startsWith(readLedger(folder))).toBe(true);
+  });
+
+  test("is refused to a command that waited 10 s for another one", async () => {
+    const { desk, folder, site } = await openDeskAndSite();
+    const request = await makeRequestFrom(site);
+    const lock = realDisk.lock(`${join(folder, "ledger.jsonl")}.lock`);
+    const clock = spyOn(performance, "now");
+    let now = 0;
+    clock.mockImplementation(() => (now += 6_000));
+    const attempt = issueTestLicense(desk, request).finally(() => clock.mockRestore());
+    expect(attempt).rejects.toThrow("the desk is busy");
+    await attempt.catch(() => {});
+    lock?.release();
+    expect((await issueTestLicense(desk, request)).serial).toBe(1);
   });
 
   test.each([
@@ -145,13 +162,14 @@ describe("the ledger", () => {
   });
 });
 
-test("a desk that was opened before another command wrote refuses to issue a license", async () => {
+test("a desk that was opened before another command wrote decides with what that one wrote", async () => {
   const { desk, folder, site } = await openDeskAndSite();
   const before = await open(folder);
-  await issueTestLicense(desk, await makeRequestFrom(site));
-  const attempt = issueTestLicense(before, await makeRequestFrom(site), { terms: { slots: 9 } });
-  expect(attempt).rejects.toThrow("another command is writing");
-  expect((await open(folder)).ledger.issuedEntries()).toHaveLength(1);
+  const { license_id } = await issueTestLicense(desk, await makeRequestFrom(site));
+  const request = await makeRequestFrom(site);
+  const renewal = await issueTestLicense(before, request, { terms: { slots: 9 } });
+  expect(renewal).toMatchObject({ license_id, serial: 2 });
+  expect((await open(folder)).ledger.issuedEntries()).toHaveLength(2);
 });
 
 describe("a license key", () => {

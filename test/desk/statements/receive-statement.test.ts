@@ -134,7 +134,8 @@ describe("the desk", () => {
     goTo(site, 40);
     await receive(desk, (await makeStatement(site)).document);
     await receive(desk, (await makeStatement(site)).document);
-    expect(desk.ledger.statementEntries().map(({ n }) => n)).toEqual([1, 2, 3, 4]);
+    const [appliance = ""] = desk.ledger.statementSenders();
+    expect(desk.ledger.statementsOf(appliance).map(({ n }) => n)).toEqual([1, 2, 3, 4]);
     const { faults } = await verifyDesk(realDisk, folder, null);
     expect(faults).toEqual([]);
   });

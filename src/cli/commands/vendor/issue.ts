@@ -9,11 +9,7 @@ import {
 } from "../../../desk/issuing/request-continuity.ts";
 import { findPairWarnings } from "../../../desk/issuing/pair-continuity.ts";
 import { describeRequestPair } from "../../../license/requests/pair-request.ts";
-import {
-  prepareLicense,
-  signPreparedLicense,
-  type PreparedLicense,
-} from "../../../desk/issuing/issue.ts";
+import { issueLicense, prepareLicense, type PreparedLicense } from "../../../desk/issuing/issue.ts";
 import { compareSiteTrust } from "../../../desk/issuing/site-trust.ts";
 import { Failure } from "../../frame/command.ts";
 import { confirm } from "../../frame/confirm.ts";
@@ -98,7 +94,7 @@ export const issueCommand = defineCommand({
     // Before a refusal and before a question: they may explain it.
     for (const note of [...restored, ...warnings]) printWarning(note);
     const { licenseId, isNew, licenseKey, hosts, allowWeakBinding, acceptFork } = options;
-    const prepared = prepareLicense(desk, {
+    const wanted = {
       request,
       renewLicenseId: renew,
       licenseId,
@@ -109,7 +105,8 @@ export const issueCommand = defineCommand({
       allowWeakBinding,
       acceptForkReason: acceptFork,
       now,
-    });
+    };
+    const prepared = prepareLicense(desk, wanted);
     const wants = describeWants(request?.wants);
     const pair = describeRequestPair(request?.pair);
     for (const note of [wants, pair, ...describeChanges(prepared)])
@@ -133,7 +130,7 @@ export const issueCommand = defineCommand({
     if (pastEnd?.isNew === true) {
       await confirm(options, `sign license ${license_id} with this end?`);
     }
-    const { document } = await signPreparedLicense(desk, prepared);
+    const { document } = await issueLicense(desk, wanted, prepared);
     const key = license_key === null ? "" : ` key ${license_key},`;
     const name = `license ${license_id}, serial ${serial},`;
     const command = `berth vendor issue --reprint ${license_id} --serial ${serial}`;

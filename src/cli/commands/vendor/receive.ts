@@ -70,7 +70,7 @@ async function receiveStatement(document: string, flags: ReceiveFlags): Promise<
   const records = await openDeskRecords(flags.dir);
   const checked = await checkStatement(records, document, options);
   const entry =
-    checked.recorded ?? (await recordStatement(await openDesk(flags), checked, options));
+    checked.recorded ?? (await recordStatement(await openDesk(flags), document, options));
   const { appliance, n, from, to, digest, acknowledgement } = entry;
   const isNew = checked.recorded === null;
   const { warnings } = checked;

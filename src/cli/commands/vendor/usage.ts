@@ -30,7 +30,7 @@ export const usageCommand = defineCommand({
     const days = await listUsage(ledger, filter);
     const text = (): Text => {
       if (csv) return { csv: csvRecords(CSV_COLUMNS, days) };
-      if (ledger.statementEntries().length === 0) return "no usage statements were received yet";
+      if (ledger.statementSenders().length === 0) return "no usage statements were received yet";
       return formatList(sumByMonth(days).map(rowOf), "no reported usage matches the flags");
     };
     return { json: days, text };

@@ -41,7 +41,7 @@ async function appendIssued(desk: Desk, id: number, serial: number, terms: Terms
     terms: applyTermsChanges(desk, null, { product: "CAD", ...terms }),
     document: "a.b.c",
   };
-  await desk.ledger.append(entry);
+  await desk.ledger.transact((append) => append(entry));
 }
 
 const APPLIANCE = "0123456789ABCDEF";
@@ -59,7 +59,9 @@ async function fillDesk(folder: string): Promise<Desk> {
   await appendIssued(desk, 5, 1, { customer: 'Quote "and", comma' });
   const received = { appliance: APPLIANCE, license_id: 4, serial: 1, total_consumptions: 0 };
   const at = inDays(-1);
-  await desk.ledger.append({ type: "received", at, removed_at: at, ...received });
+  await desk.ledger.transact((append) =>
+    append({ type: "received", at, removed_at: at, ...received }),
+  );
   await appendIssued(desk, 6, 1, { enabled: false, valid_until: inDays(10) });
   return desk;
 }

@@ -1,0 +1,166 @@
+import { findEndingReceipt } from "../issuing/ending-receipt.ts";
+import type {
+  ForkEntry,
+  IssuedEntry,
+  KeyEntry,
+  LedgerEntry,
+  PolicyEntry,
+  ReceiptEntry,
+  SeenEntry,
+  StatementEntry,
+  TrustEntry,
+} from "./ledger-entries.ts";
+
+/** A license at one appliance. A license by code keeps its id at another one. */
+type LicenseAtAppliance = Pick<IssuedEntry, "license_id" | "appliance">;
+
+/**
+ * The entries of a ledger by what commands look for: a look-up must not grow with the ledger. Lists
+ * are oldest first.
+ */
+export class LedgerIndex {
+  readonly #issued: IssuedEntry[] = [];
+  readonly #issuedTo = new Groups<string, IssuedEntry>();
+  readonly #issuedAs = new Groups<number, IssuedEntry>();
+  readonly #issuedUnder = new Groups<string, IssuedEntry>();
+  readonly #receipts: ReceiptEntry[] = [];
+  readonly #receiptsFor = new Groups<string, ReceiptEntry>();
+  readonly #seenOf = new Groups<string, SeenEntry>();
+  readonly #forks: ForkEntry[] = [];
+  readonly #trust: TrustEntry[] = [];
+  readonly #keys: KeyEntry[] = [];
+  readonly #policies = new Groups<string, PolicyEntry>();
+  readonly #statementsOf = new Groups<string, StatementEntry>();
+
+  protected add(entry: LedgerEntry): void {
+    switch (entry.type) {
+      case "issued":
+        this.#issued.push(entry);
+        this.#issuedTo.add(entry.appliance, entry);
+        this.#issuedAs.add(entry.license_id, entry);
+        if (entry.terms.license_key !== null)
+          this.#issuedUnder.add(entry.terms.license_key.normalize("NFC"), entry);
+        return;
+      case "received":
+        this.#receipts.push(entry);
+        return this.#receiptsFor.add(licenseAtAppliance(entry), entry);
+      case "seen":
+        return this.#seenOf.add(entry.appliance, entry);
+      case "forked":
+        this.#forks.push(entry);
+        return;
+      case "trust":
+        this.#trust.push(entry);
+        return;
+      case "key":
+        this.#keys.push(entry);
+        return;
+      case "policy":
+        return this.#policies.add(entry.policy_id, entry);
+      case "statement":
+        return this.#statementsOf.add(entry.appliance, entry);
+      default:
+        // Of a later version with the same format; verify names it.
+        return entry satisfies never;
+    }
+  }
+
+  /** Every serial of every license, newest first. */
+  issuedEntries(): IssuedEntry[] {
+    return this.#issued.toReversed();
+  }
+
+  issuedTo(appliance: string): readonly IssuedEntry[] {
+    return this.#issuedTo.get(appliance);
+  }
+
+  issuedAs(licenseId: number): readonly IssuedEntry[] {
+    return this.#issuedAs.get(licenseId);
+  }
+
+  issuedUnder(licenseKey: string): readonly IssuedEntry[] {
+    return this.#issuedUnder.get(licenseKey.normalize("NFC"));
+  }
+
+  /** The serials of a license at one appliance. */
+  serialsOf({ license_id, appliance }: LicenseAtAppliance): readonly IssuedEntry[] {
+    return this.issuedAs(license_id).filter((entry) => entry.appliance === appliance);
+  }
+
+  /** Whether no serial of this license can serve at its site any more. */
+  isReturned({ license_id, appliance }: LicenseAtAppliance): boolean {
+    return this.findReceipt({ license_id, appliance, serial: Infinity }) !== null;
+  }
+
+  /** The receipt that ends this serial, and every renewal of it, at its site. */
+  findReceipt(
+    license: Pick<IssuedEntry, "license_id" | "appliance" | "serial">,
+  ): ReceiptEntry | null {
+    const receipts = this.receiptsFor(license);
+    if (receipts.length === 0) return null;
+    return findEndingReceipt(license.serial, this.serialsOf(license), receipts) ?? null;
+  }
+
+  receiptsFor(license: LicenseAtAppliance): readonly ReceiptEntry[] {
+    return this.#receiptsFor.get(licenseAtAppliance(license));
+  }
+
+  receiptEntries(): readonly ReceiptEntry[] {
+    return this.#receipts;
+  }
+
+  seenEntries(appliance: string): readonly SeenEntry[] {
+    return this.#seenOf.get(appliance);
+  }
+
+  lastSeenEntry(appliance: string): SeenEntry | null {
+    return this.seenEntries(appliance).at(-1) ?? null;
+  }
+
+  forkEntries(): readonly ForkEntry[] {
+    return this.#forks;
+  }
+
+  trustEntries(): readonly TrustEntry[] {
+    return this.#trust;
+  }
+
+  keyEntries(): readonly KeyEntry[] {
+    return this.#keys;
+  }
+
+  /** The documents that were signed under a name. */
+  policiesNamed(policyId: string): readonly PolicyEntry[] {
+    return this.#policies.get(policyId);
+  }
+
+  /** The appliances that sent usage statements. */
+  statementSenders(): string[] {
+    return this.#statementsOf.keys();
+  }
+
+  statementsOf(appliance: string): readonly StatementEntry[] {
+    return this.#statementsOf.get(appliance);
+  }
+}
+
+const licenseAtAppliance = ({ license_id, appliance }: LicenseAtAppliance): string =>
+  `${license_id} ${appliance}`;
+
+class Groups<Key, Entry> {
+  readonly #groups = new Map<Key, Entry[]>();
+
+  add(key: Key, entry: Entry): void {
+    const group = this.#groups.get(key);
+    if (group === undefined) this.#groups.set(key, [entry]);
+    else group.push(entry);
+  }
+
+  get(key: Key): readonly Entry[] {
+    return this.#groups.get(key) ?? [];
+  }
+
+  keys(): Key[] {
+    return [...this.#groups.keys()];
+  }
+}
