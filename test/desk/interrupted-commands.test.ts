@@ -10,54 +10,11 @@ import { verifyKeyRequest } from "../../src/license/documents/key-request.ts";
 import { keyIdOf } from "../../src/license/documents/keys.ts";
 import { realDisk, type Disk } from "../../src/platform/files/disk.ts";
 import { openRootOf, replaceKey } from "../support/desk-keys.ts";
-import { makeDiskError, FaultyDisk, type DiskCallName } from "../support/faulty-disk.ts";
+import { interruptEverywhere } from "../support/interrupted-disk.ts";
 import { unwrap } from "../support/licensed-store.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const NEW_DESK = { name: "Acme", products: ["cad"], passphrase: null };
-
-/** Only calls that change a folder: a failing read leaves it as the call before did. */
-const CHANGING_CALLS = new Set<DiskCallName>([
-  "makeFolder",
-  "open",
-  "write",
-  "sync",
-  "rename",
-  "remove",
-  "syncFolder",
-]);
-
-/** Interrupts `act` at each of its changes in turn; returns the number of tries. */
-async function interruptEverywhere(
-  prepare: () => Promise<string>,
-  act: (disk: FaultyDisk, folder: string) => Promise<unknown>,
-  goOn: (folder: string, isFinished: boolean) => Promise<void>,
-): Promise<number> {
-  for (let attempt = 1; ; attempt += 1) {
-    const folder = await prepare();
-    const disk = new FaultyDisk();
-    let changes = 0;
-    disk.beforeCall = ({ name }) => {
-      changes += CHANGING_CALLS.has(name) ? 1 : 0;
-      // Every later change fails too, as after a crash.
-      if (changes >= attempt) throw makeDiskError("EIO");
-    };
-    const isFinished = await hasCompleted(act(disk, folder));
-    await goOn(folder, isFinished);
-    if (isFinished) return attempt;
-  }
-}
-
-/** False: the disk failed. */
-async function hasCompleted(action: Promise<unknown>): Promise<boolean> {
-  try {
-    await action;
-    return true;
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== "EIO") throw error;
-    return false;
-  }
-}
 
 const open = (folder: string) => Desk.open(realDisk, folder, null);
 

@@ -4,59 +4,21 @@ import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { makeDiskError, FaultyDisk, type DiskCallName } from "../support/faulty-disk.ts";
+import { makeDiskError, FaultyDisk } from "../support/faulty-disk.ts";
+import { hasCompleted, interruptEverywhere } from "../support/interrupted-disk.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const DESK_OPTIONS = { name: "Acme", products: ["cad"] };
 
-/** Whether the action completed; false: the disk failed with EIO. */
-async function hasCompleted(action: Promise<unknown>): Promise<boolean> {
-  try {
-    await action;
-    return true;
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== "EIO") throw error;
-    return false;
-  }
-}
-
-/** Only calls that change the folder: a failing read leaves the folder as the call before did. */
-const CHANGING_CALLS = new Set<DiskCallName>([
-  "open",
-  "write",
-  "sync",
-  "rename",
-  "remove",
-  "syncFolder",
-]);
-
-/**
- * Interrupts `act` at each of its changes to the disk in turn, on a new copy of a desk each time.
- * Returns the number of tries.
- */
-async function interruptEverywhere(
-  before: string | null,
-  act: (disk: FaultyDisk, folder: string) => Promise<unknown>,
-  check: (folder: string, isFinished: boolean) => Promise<void>,
-): Promise<number> {
+/** A copy of a desk whose key has this passphrase. */
+async function copiesOfDesk(passphrase: string | null): Promise<() => Promise<string>> {
   const original = join(tempFolder(), "desk");
-  await Desk.create(realDisk, original, { ...DESK_OPTIONS, passphrase: before });
-  for (let attempt = 1; ; attempt += 1) {
+  await Desk.create(realDisk, original, { ...DESK_OPTIONS, passphrase });
+  return async () => {
     const folder = join(tempFolder(), "desk");
     cpSync(original, folder, { recursive: true });
-    const disk = new FaultyDisk();
-    let changes = 0;
-    disk.beforeCall = ({ name }) => {
-      if (!CHANGING_CALLS.has(name)) return;
-      changes += 1;
-      // Every later change fails too, as after a crash.
-      if (changes >= attempt) throw makeDiskError("EIO");
-    };
-    const isFinished = await hasCompleted(act(disk, folder));
-    disk.clearFaults();
-    await check(folder, isFinished);
-    if (isFinished) return attempt;
-  }
+    return folder;
+  };
 }
 
 /** The key files without the id of the key. */
@@ -83,7 +45,7 @@ test.each([
   "%s a passphrase leaves a key that opens, if interrupted at any disk call",
   async (_what, old, next) => {
     const attempts = await interruptEverywhere(
-      old,
+      await copiesOfDesk(old),
       (disk, folder) => Desk.changePassphrase(disk, folder, old, next),
       async (folder, isFinished) => {
         // One after the other, because each attempt with a passphrase is slow.
