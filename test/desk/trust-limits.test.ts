@@ -82,3 +82,11 @@ test("a vendor with a line break in its name is refused, and no folder is left",
   expect([result.code, result.stderr]).toEqual([1, expect.stringContaining(message)]);
   for (const name of ["desk", "desk-root"]) expect(realDisk.stat(join(place, name))).toBeNull();
 });
+
+test("berth vendor name refuses a name of 257 characters with the limit", async () => {
+  const folder = join(tempFolder(), "desk");
+  await makeDesk(folder);
+  const root = ["--root", usualRootFolder(folder)];
+  const result = await runBerth(["vendor", "name", "A".repeat(257), ...root]);
+  expect([result.code, result.stderr]).toEqual([1, expect.stringContaining("256 characters")]);
+});

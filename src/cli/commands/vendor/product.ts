@@ -95,7 +95,7 @@ const rename = defineCommand({
   arguments: ["NAME"],
   examples: ['berth vendor name "Acme Ltd" --root /media/root --dir desk'],
   async run(options, { args: [name] }) {
-    if (name === undefined || name === "" || name.length > MAX_NAME_LENGTH)
+    if (name === undefined || name === "")
       throw new Misuse("NAME is required", 'berth vendor name "Acme Ltd" --root DIR');
     checkTrustOutput(options);
     const root = await openRoot(options);
