@@ -51,7 +51,7 @@ export async function readRecords(
   folder: string,
   ledger: Ledger,
 ): Promise<DeskRecords> {
-  const trust = await readDeskTrust(disk, folder);
+  const trust = await readDeskTrust(disk, folder, ledger.trustEntries());
   const { vendor, fileFault } = trust;
   const keys = await readKeys(ledger.keyEntries(), vendor);
   const notes = fileFault === null ? ledger.notes : [...ledger.notes, `${fileFault}: ${REWRITTEN}`];
@@ -62,14 +62,18 @@ const REWRITTEN = "the next command that signs writes it again from the ledger";
 
 /**
  * Reads the newest trust document: that of the folder, or a newer one of the ledger. Writes
- * nothing.
+ * nothing. `entries`: those of a ledger that is open.
  */
-export async function readDeskTrust(disk: Disk, folder: string): Promise<DeskTrust> {
+export async function readDeskTrust(
+  disk: Disk,
+  folder: string,
+  entries: readonly TrustEntry[] | null = null,
+): Promise<DeskTrust> {
   refuseRootInside(disk, folder);
   refuseOtherFormat(disk, folder);
   const path = join(folder, TRUST_FILE);
   const bytes = disk.stat(folder) === null ? null : disk.read(path);
-  const newest = readTrustEntries(disk, folder).reduce<TrustEntry | null>(
+  const newest = (entries ?? readTrustEntries(disk, folder)).reduce<TrustEntry | null>(
     (before, entry) => (before === null || entry.version > before.version ? entry : before),
     null,
   );

@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from "node:path";
-import type { Instant } from "../domain/time.ts";
+import { SECOND, type Instant } from "../domain/time.ts";
 import { signCertificate } from "../license/documents/certificate.ts";
 import {
   generateKey,
@@ -25,8 +25,6 @@ export interface NewVendor {
   readonly products: readonly string[];
   readonly passphrase: string | null;
 }
-
-const SECOND = 1_000;
 
 /**
  * The root of a vendor, in a folder of its own: it says who the vendor is and which keys issue

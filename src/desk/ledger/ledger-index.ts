@@ -60,7 +60,7 @@ export class LedgerIndex {
       case "statement":
         return this.#statementsOf.add(entry.appliance, entry);
       default:
-        // Of a later version with the same format; verify names it.
+        // A line of a later version with the same format says nothing to this one.
         return entry satisfies never;
     }
   }

@@ -16,12 +16,15 @@ export const trimToCompleteLines = (bytes: Uint8Array): Uint8Array =>
 /** In the first line. Berth 0.2.0 and older, which were never released, wrote no number. */
 export const LEDGER_FORMAT = 2;
 
+/** More than the first line of any version has. */
+const FIRST_LINE_BYTES = 256 * 1024;
+
 /**
  * Throws if another version wrote the ledger. An empty one has no format, but only older versions
  * had no `ledger.head` beside it. Damage is reported by those who read the lines.
  */
 export function refuseOtherFormat(disk: Disk, folder: string): void {
-  const bytes = disk.read(join(folder, LEDGER_FILE));
+  const bytes = disk.readPart(join(folder, LEDGER_FILE), 0, FIRST_LINE_BYTES);
   if (bytes === null) return;
   const lines = new TextDecoder().decode(trimToCompleteLines(bytes));
   const isEmpty = lines === "";
