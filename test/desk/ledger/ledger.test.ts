@@ -1,17 +1,26 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { errorCode } from "../../../src/platform/files/system-error.ts";
 import { GENESIS, sha256 } from "../../../src/platform/crypto/hash.ts";
 import { confirmActivation, createPolicy } from "../../../src/desk/issuing/airgap.ts";
 import { Desk } from "../../../src/desk/desk.ts";
+import { issueLicense, prepareLicense } from "../../../src/desk/issuing/issue.ts";
+import { Ledger } from "../../../src/desk/ledger/ledger.ts";
 import { receiveReceipt } from "../../../src/desk/issuing/receive-receipt.ts";
 import { openAppliance, type Appliance } from "../../support/appliance.ts";
-import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../../support/desk-and-site.ts";
+import {
+  DEFAULT_ISSUE_OPTIONS,
+  issueTestLicense,
+  makeRequestFrom,
+  openDeskAndSite,
+} from "../../support/desk-and-site.ts";
+import { replaceKey, signNextTrust } from "../../support/desk-keys.ts";
 import { failCallAt, FaultyDisk } from "../../support/faulty-disk.ts";
 import { unwrap } from "../../support/licensed-store.ts";
 import { MONDAY } from "../../support/scenario.ts";
+import { tempFolder } from "../../support/temp-folder.ts";
 
 const open = (folder: string) => Desk.open(realDisk, folder, null);
 
@@ -170,6 +179,45 @@ test("a desk that was opened before another command wrote decides with what that
   const renewal = await issueTestLicense(before, request, { terms: { slots: 9 } });
   expect(renewal).toMatchObject({ license_id, serial: 2 });
   expect((await open(folder)).ledger.issuedEntries()).toHaveLength(2);
+});
+
+test("a license that differs from the one that was shown, because of another command, is not signed", async () => {
+  const { desk, folder, site } = await openDeskAndSite();
+  const { license_id } = await issueTestLicense(desk, await makeRequestFrom(site));
+  const terms = { slots: 9 };
+  const options = { ...DEFAULT_ISSUE_OPTIONS, request: null, renewLicenseId: license_id, terms };
+  const shown = prepareLicense(desk, options);
+  await issueTestLicense(await open(folder), null, { renewLicenseId: license_id });
+  const before = readLedger(folder);
+  expect(issueLicense(desk, options, shown)).rejects.toThrow("nothing was signed");
+  expect(readLedger(folder)).toBe(before);
+  expect((await issueLicense(desk, options, prepareLicense(desk, options))).serial).toBe(3);
+});
+
+test("an open desk signs with what it accepts meanwhile: a new key, a product, a retirement", async () => {
+  const { desk, folder, site } = await openDeskAndSite();
+  const { id } = await replaceKey(folder);
+  expect((await issueTestLicense(desk, await makeRequestFrom(site))).key).toBe(id);
+  await signNextTrust(folder, { products: ["sim", "cad"] });
+  await createPolicy(desk, "basic", { product: "cad" }, MONDAY);
+  await signNextTrust(folder, { retired: [id] });
+  const request = await makeRequestFrom(site);
+  expect(issueTestLicense(desk, request)).rejects.toThrow(`${id} of this desk is retired`);
+});
+
+test("a line that another command appends while the ledger is opened is no lost line", async () => {
+  const { desk, folder, site } = await openDeskAndSite();
+  const earlier = join(tempFolder(), "desk");
+  cpSync(folder, earlier, { recursive: true });
+  await issueTestLicense(desk, await makeRequestFrom(site));
+  const disk = new FaultyDisk();
+  let reads = 0;
+  disk.beforeCall = ({ name, path }) => {
+    reads += name === "read" && /ledger\.(?:head|jsonl)$/.test(path) ? 1 : 0;
+    if (reads === 2) cpSync(folder, earlier, { recursive: true });
+  };
+  expect((await Ledger.open(disk, earlier)).loss).toBeNull();
+  expect(reads).toBe(2);
 });
 
 describe("a license key", () => {
