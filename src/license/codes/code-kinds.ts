@@ -1,6 +1,12 @@
 /** A code begins with 5 bits for its kind; whole bytes follow. */
 
-export const CODE_KINDS = { activation: 1, weakActivation: 2, time: 3 } as const;
+export const CODE_KINDS = {
+  activation: 1,
+  weakActivation: 2,
+  time: 3,
+  /** The symbol Q: no number and no hexadecimal text begins with it. */
+  orderKey: 23,
+} as const;
 
 export function prefixCodeKind(kind: number, rest: Uint8Array): Uint8Array {
   const all = (BigInt(kind) << BigInt(rest.length * 8)) | BigInt(`0x${hex(rest)}`);

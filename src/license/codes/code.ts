@@ -22,6 +22,8 @@ export const CODE_BITS = {
   activation: 165,
   confirmation: 544,
   initialization: 95,
+  /** A license key that a desk made. */
+  orderKey: 93,
   time: 125,
   /** The seed of a root key, on paper. */
   root: 256,
