@@ -8,7 +8,12 @@ import type { Disk } from "../platform/files/disk.ts";
 import { issuingKeyFile, listIssuingKeys } from "./key-file.ts";
 import { LEDGER_LOSS_HINT, findLedgerLoss, readLedgerHead } from "./ledger/ledger-head.ts";
 import { LEDGER_FILE, readLedgerLines } from "./ledger/ledger-lines.ts";
-import type { IssuedEntry } from "./ledger/ledger-entries.ts";
+import type { IssuedEntry, StatementEntry } from "./ledger/ledger-entries.ts";
+import {
+  countUnknownBytes,
+  readStatementDocuments,
+  STATEMENTS_FILE,
+} from "./ledger/statement-file.ts";
 import { readDeskTrust } from "./desk-records.ts";
 import { DeskFormatRefused, DeskRefused } from "./desk-refused.ts";
 import { findStrayKeys } from "./stray-keys.ts";
@@ -106,6 +111,7 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
   const { lines, torn } = ledger ?? { lines: [], torn: 0 };
   const faults: DeskFault[] = ledger ? [] : [{ location: LEDGER_FILE, problem: "is missing" }];
   const keys: PublicKey[] = [];
+  let lastStatement: StatementEntry | null = null;
   let checked = 0;
   for (const { number, entry, fault } of lines) {
     const location = `ledger.jsonl line ${number}`;
@@ -115,8 +121,12 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
       if (certificate.ok) keys.push(certificate.value.cnf.jwk);
       else faults.push({ location, problem: "contains a certificate that the root did not sign" });
     }
-    if (entry?.type === "statement" && vendor !== null) {
-      const problem = await verifyStatementEntry(entry, vendor);
+    if (entry?.type === "statement") {
+      lastStatement = entry;
+      const read = readStatementDocuments(disk, folder, entry);
+      if (!read.ok) faults.push({ location, problem: `its statement ${read.fault}` });
+      const problem =
+        read.ok && vendor !== null ? await verifyStatementEntry(entry, read.value, vendor) : null;
       if (problem !== null) faults.push({ location, problem });
     }
     if (entry?.type !== "issued" || vendor === null) continue;
@@ -135,12 +145,19 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
   const hasTrustLine = lines.some(
     ({ entry }) => entry?.type === "trust" && entry.version === vendor?.version,
   );
-  const notes =
-    vendor === null || hasTrustLine
+  const unknown = countUnknownBytes(disk, folder, lastStatement);
+  const notes = [
+    ...(vendor === null || hasTrustLine
       ? []
       : [
           `the ledger has no line for version ${vendor.version} of the trust document: lines are lost`,
-        ];
+        ]),
+    ...(unknown > 0
+      ? [
+          `${STATEMENTS_FILE} ends in an interrupted write of ${unknown} bytes; the next statement moves it to another file`,
+        ]
+      : []),
+  ];
   return { ledger_lines: lines.length, checked_licenses: checked, faults, notes, keys };
 }
 

@@ -7,6 +7,7 @@ const CHANGING_CALLS = new Set<DiskCallName>([
   "open",
   "write",
   "sync",
+  "truncate",
   "rename",
   "remove",
   "syncFolder",

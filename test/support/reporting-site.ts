@@ -7,8 +7,10 @@ import {
   type UsageFigures,
   type UsageStatement,
 } from "../../src/license/documents/usage-statement.ts";
-import { recordStatement } from "../../src/desk/statements/receive-statement.ts";
-import type { StatementEntry } from "../../src/desk/ledger/ledger-entries.ts";
+import {
+  recordStatement,
+  type RecordedStatement,
+} from "../../src/desk/statements/receive-statement.ts";
 import type { Desk } from "../../src/desk/desk.ts";
 import type { Appliance, ApplianceOptions } from "./appliance.ts";
 import {
@@ -82,7 +84,7 @@ export async function receive(
   document: string,
   acceptForkReason: string | null = null,
   now: Instant = atDay(90),
-): Promise<StatementEntry> {
+): Promise<RecordedStatement> {
   const options = { acceptForkReason, now };
   return recordStatement(desk, document, options);
 }

@@ -143,8 +143,17 @@ export interface StatementEntry {
   readonly restores?: readonly string[];
   /** Why it was accepted although it does not continue the statement before; absent: it does. */
   readonly accepted_fork?: string;
-  readonly document: string;
-  readonly acknowledgement: string;
+  /** Where the statement and its answer are. */
+  readonly stored: StoredLine;
+}
+
+/** A line of `statements.jsonl`, without its line feed. */
+export interface StoredLine {
+  /** The offset of its first byte. */
+  readonly from: number;
+  readonly length: number;
+  /** SHA-256. */
+  readonly sum: string;
 }
 
 export type LedgerEntry =

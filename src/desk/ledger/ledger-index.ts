@@ -31,6 +31,7 @@ export class LedgerIndex {
   readonly #keys: KeyEntry[] = [];
   readonly #policies = new Groups<string, PolicyEntry>();
   readonly #statementsOf = new Groups<string, StatementEntry>();
+  #lastStatement: StatementEntry | null = null;
 
   protected add(entry: LedgerEntry): void {
     switch (entry.type) {
@@ -58,6 +59,7 @@ export class LedgerIndex {
       case "policy":
         return this.#policies.add(entry.policy_id, entry);
       case "statement":
+        this.#lastStatement = entry;
         return this.#statementsOf.add(entry.appliance, entry);
       default:
         // A line of a later version with the same format says nothing to this one.
@@ -141,6 +143,11 @@ export class LedgerIndex {
 
   statementsOf(appliance: string): readonly StatementEntry[] {
     return this.#statementsOf.get(appliance);
+  }
+
+  /** The one of any appliance that was received last. */
+  lastStatement(): StatementEntry | null {
+    return this.#lastStatement;
   }
 }
 

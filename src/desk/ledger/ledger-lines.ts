@@ -14,7 +14,7 @@ export const trimToCompleteLines = (bytes: Uint8Array): Uint8Array =>
   bytes.subarray(0, bytes.lastIndexOf(LF) + 1);
 
 /** In the first line. Berth 0.2.0 and older, which were never released, wrote no number. */
-export const LEDGER_FORMAT = 2;
+export const LEDGER_FORMAT = 3;
 
 /** More than the first line of any version has. */
 const FIRST_LINE_BYTES = 256 * 1024;

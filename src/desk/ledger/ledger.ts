@@ -16,8 +16,13 @@ import {
   trimToCompleteLines,
 } from "./ledger-lines.ts";
 import { DeskRefused } from "../desk-refused.ts";
-import type { LedgerEntry } from "./ledger-entries.ts";
+import type { LedgerEntry, StatementEntry, StoredLine } from "./ledger-entries.ts";
 import { LedgerIndex } from "./ledger-index.ts";
+import {
+  readStatementDocuments,
+  storeStatement,
+  type StatementDocuments,
+} from "./statement-file.ts";
 
 /**
  * The append-only list of everything the desk signed or received. A line is on disk before its
@@ -81,6 +86,21 @@ export class Ledger extends LedgerIndex {
       this.refuseIfIncomplete();
       return work((...entries) => this.#append(entries));
     });
+  }
+
+  /** In `transact` only, before the entry that names the position. */
+  storeStatement(documents: StatementDocuments): Promise<StoredLine> {
+    const last = this.lastStatement()?.stored ?? null;
+    return storeStatement(this.#disk, this.#folder, documents, last);
+  }
+
+  readStatement(entry: StatementEntry): StatementDocuments {
+    const read = readStatementDocuments(this.#disk, this.#folder, entry);
+    if (read.ok) return read.value;
+    throw new DeskRefused(
+      `statement ${entry.n} of appliance ${entry.appliance} ${read.fault}`,
+      "restore that file from a backup; berth vendor verify names the line of the ledger",
+    );
   }
 
   /** Without the lost lines, the desk could sell the same license key or serial twice. */

@@ -13,6 +13,7 @@ import { stateOfKey, type DeskRecords } from "../desk-records.ts";
 import type { Desk } from "../desk.ts";
 import { DeskRefused } from "../desk-refused.ts";
 import type { IssuedEntry, StatementEntry } from "../ledger/ledger-entries.ts";
+import type { StatementDocuments } from "../ledger/statement-file.ts";
 import {
   describeNewRestores,
   findContradictions,
@@ -26,6 +27,9 @@ export interface ReceiveOptions {
   readonly now: Instant;
 }
 
+/** A statement that is recorded, with the answer to it. */
+export interface RecordedStatement extends StatementEntry, StatementDocuments {}
+
 /** A statement that passed every check; nothing is written yet. */
 export interface CheckedStatement {
   readonly statement: UsageStatement;
@@ -35,8 +39,8 @@ export interface CheckedStatement {
   readonly contradictions: readonly string[];
   /** For a person to judge. */
   readonly warnings: readonly string[];
-  /** The line of the ledger, if it was received before; null: it is new. */
-  readonly recorded: StatementEntry | null;
+  /** If it was received before; null: it is new. */
+  readonly recorded: RecordedStatement | null;
 }
 
 /** Makes every check; needs no key. */
@@ -62,8 +66,8 @@ export async function checkStatement(
   const issued = desk.ledger.issuedTo(statement.iss).toReversed();
   refuseForeignLicenses(statement, figures, issued);
   const digest = sha256(document);
-  const recorded =
-    desk.ledger.statementsOf(statement.iss).find((entry) => entry.digest === digest) ?? null;
+  const entry = desk.ledger.statementsOf(statement.iss).find((known) => known.digest === digest);
+  const recorded = entry === undefined ? null : { ...entry, ...desk.ledger.readStatement(entry) };
   const checked = { statement, document, digest, recorded };
   if (recorded !== null) {
     const warnings = [
@@ -97,7 +101,7 @@ function describeReplacement({ ledger }: DeskRecords, { appliance, n, digest }: 
 /** The answer is given again as it was signed: a key that has gone since makes it useless. */
 function describeUnusableAnswer(
   desk: DeskRecords,
-  { acknowledgement }: StatementEntry,
+  { acknowledgement }: StatementDocuments,
   now: Instant,
 ): string[] {
   const header = readDocumentHeader(acknowledgement);
@@ -115,7 +119,7 @@ export function recordStatement(
   desk: Desk,
   text: string,
   options: ReceiveOptions,
-): Promise<StatementEntry> {
+): Promise<RecordedStatement> {
   return desk.transact(async (append) => {
     const checked = await checkStatement(desk, text, options);
     const { statement, document, digest, contradictions, recorded } = checked;
@@ -124,6 +128,10 @@ export function recordStatement(
     const { acceptForkReason, now } = options;
     const iat = Math.floor(now / 1_000);
     const answer = { iss: desk.vendor.vendor, iat, appliance, n, digest };
+    const documents = {
+      document,
+      acknowledgement: await signAcknowledgement(answer, desk.issuing),
+    };
     const entry: StatementEntry = {
       type: "statement",
       at: rfc3339(now),
@@ -135,11 +143,10 @@ export function recordStatement(
       audit,
       ...(restores.length > 0 && { restores: restores.map(({ lineage }) => lineage) }),
       ...(contradictions.length > 0 && { accepted_fork: acceptForkReason ?? "" }),
-      document,
-      acknowledgement: await signAcknowledgement(answer, desk.issuing),
+      stored: await desk.ledger.storeStatement(documents),
     };
     await append(entry);
-    return entry;
+    return { ...entry, ...documents };
   });
 }
 

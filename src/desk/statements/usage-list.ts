@@ -40,8 +40,9 @@ export async function listUsage(ledger: Ledger, filter: UsageFilter): Promise<Us
   for (const appliance of ledger.statementSenders()) {
     if (filter.appliance !== null && filter.appliance !== appliance) continue;
     const issued = ledger.issuedTo(appliance).toReversed();
-    for (const { document, n, from } of findStatementChain(ledger, appliance)) {
-      const verified = await verifyUsageStatement(document);
+    for (const entry of findStatementChain(ledger, appliance)) {
+      const { n, from } = entry;
+      const verified = await verifyUsageStatement(ledger.readStatement(entry).document);
       if (!verified.ok) {
         throw new DeskRefused(
           `statement ${n} of appliance ${appliance} in the ledger is damaged`,

@@ -180,12 +180,12 @@ describe.each<[version: string, files: Files]>([
 
 test("a desk of a newer version is refused with exit code 78, and stays as it is", async () => {
   const { "ledger.jsonl": ledger, ...others } = old.desk;
-  const newer = ledger.replace('"prev"', '"format":3,"prev"');
+  const newer = ledger.replace('"prev"', '"format":4,"prev"');
   const folder = unpack({ ...others, "ledger.jsonl": newer });
   const result = await runUnchanged(folder, "vendor", "show", "--dir", folder);
   expect([result.code, result.stderr]).toEqual([
     78,
-    "berth: error: this desk has format 3; this version of berth reads format 2\n" +
+    "berth: error: this desk has format 4; this version of berth reads format 3\n" +
       "berth: hint: use the version of berth that wrote it, or a newer one\n",
   ]);
 });
