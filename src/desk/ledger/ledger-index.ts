@@ -1,4 +1,5 @@
 import { findEndingReceipt } from "../issuing/ending-receipt.ts";
+import { comparableLicenseKey } from "../issuing/license-key.ts";
 import type {
   ForkEntry,
   IssuedEntry,
@@ -40,7 +41,7 @@ export class LedgerIndex {
         this.#issuedTo.add(entry.appliance, entry);
         this.#issuedAs.add(entry.license_id, entry);
         if (entry.terms.license_key !== null)
-          this.#issuedUnder.add(entry.terms.license_key.normalize("NFC"), entry);
+          this.#issuedUnder.add(comparableLicenseKey(entry.terms.license_key), entry);
         return;
       case "received":
         this.#receipts.push(entry);
@@ -81,7 +82,7 @@ export class LedgerIndex {
   }
 
   issuedUnder(licenseKey: string): readonly IssuedEntry[] {
-    return this.#issuedUnder.get(licenseKey.normalize("NFC"));
+    return this.#issuedUnder.get(comparableLicenseKey(licenseKey));
   }
 
   /** The serials of a license at one appliance. */

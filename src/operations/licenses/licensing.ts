@@ -15,6 +15,7 @@ import type { ReportedHead } from "../../domain/model/pair/licensed-host.ts";
 import type { WantedHosts } from "../../domain/licenses/requested-pair.ts";
 import { instant, type Instant } from "../../domain/time.ts";
 import { viewLicense, type LicenseView } from "../../domain/views/views.ts";
+import { canonicalizeLicenseKey } from "../../license/codes/order-key.ts";
 import { buildCloudRequest } from "../../license/requests/cloud-request.ts";
 import { publicPart } from "../../license/documents/keys.ts";
 import { verifyLicense } from "../../license/documents/license.ts";
@@ -116,7 +117,7 @@ export class Licensing {
       request: randomId(),
       nonce: randomId(),
       product,
-      licenseKey,
+      licenseKey: licenseKey === null ? null : canonicalizeLicenseKey(licenseKey),
       hardwareId,
       hardware,
       ...(Object.keys(wants).length > 0 && { wants }),

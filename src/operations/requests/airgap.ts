@@ -21,6 +21,7 @@ import {
   type ActivationCode,
   type ConfirmationCode,
 } from "../../license/codes/confirmation.ts";
+import { canonicalizeLicenseKey } from "../../license/codes/order-key.ts";
 import { isWeakBinding, type HashedComponent } from "../../license/documents/hardware.ts";
 import { keyIdOf, publicPart, publicKeyBytes } from "../../license/documents/keys.ts";
 import {
@@ -81,10 +82,11 @@ export class Airgap {
   }
 
   async createActivationCode(
-    licenseKey: string,
+    typedLicenseKey: string,
     initializationCode: string,
     peer: string,
   ): AirgapResult<CreatedActivation> {
+    const licenseKey = canonicalizeLicenseKey(typedLicenseKey);
     const { hardware, hardwareId } = this.#identity.hashHardware();
     const nonce = randomBytes(5);
     const activation = { nonce, licenseKey, initializationCode, hardwareId, hardware };
@@ -111,7 +113,8 @@ export class Airgap {
   }
 
   /** Installs a license from a policy and a code that confirms an open activation for it. */
-  async installLicense(input: AirgapInstallInput): AirgapResult<LicenseView> {
+  async installLicense(typed: AirgapInstallInput): AirgapResult<LicenseView> {
+    const input = { ...typed, licenseKey: canonicalizeLicenseKey(typed.licenseKey) };
     const snapshot = await this.#store.read((state, { at }) => ({
       vendors: [...state.vendors.values()],
       open: findOpenActivations(state, input.licenseKey, at),

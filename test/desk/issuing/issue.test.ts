@@ -228,6 +228,33 @@ describe("a license key", () => {
     );
   });
 
+  test("that a desk made is the same key in any spelling, for one site and for two", async () => {
+    const { desk, folder, site } = await openDeskAndSite();
+    const key = "Q041B-B2JE3-Y9WCW-088GG";
+    const typed = {
+      ...(await makeRequestFrom(site)),
+      license_key: " q041b b2je3  y9wcw\u00a0o88gg",
+    };
+    const first = await issueTestLicense(desk, typed);
+    expect(first.terms.license_key).toBe(key);
+    const again = await issueTestLicense(desk, await makeRequestFrom(site), {
+      licenseKey: "QO41BB2JE3Y9WCWO88GG",
+    });
+    expect(again).toMatchObject({ license_id: first.license_id, serial: 2 });
+    expect(again.terms.license_key).toBe(key);
+    expect(desk.ledger.issuedUnder("qo41bb2je3y9wcwo88gg")).toHaveLength(2);
+    const other = await openAppliance({ licenses: {} });
+    const otherRequest = await makeRequestFrom(other, "sim");
+    const issueToOther = (licenseKey: string) =>
+      issueTestLicense(desk, otherRequest, { licenseKey });
+    expect(await refusal(folder, () => issueToOther(key.toLowerCase()))).toContain(
+      "another appliance has",
+    );
+    // Of a key with a wrong symbol, the spelling is kept.
+    const mistyped = await issueToOther("q041b-b2je3-y9wcw-088gh");
+    expect(mistyped.terms.license_key).toBe("q041b-b2je3-y9wcw-088gh");
+  });
+
   test("in a terms file is checked like the flag, and the flag takes precedence", async () => {
     const { desk, folder, site } = await openDeskAndSite();
     await issueTestLicense(desk, await makeRequestFrom(site), { terms: { license_key: "K-1" } });

@@ -71,6 +71,12 @@ describe("generateOrderKey", () => {
 });
 
 describe("canonicalizeLicenseKey", () => {
+  test("returns the key whose bits are in FORMATS.md", () => {
+    const random = Buffer.from("0102b58a4e1f93c6700844", "hex");
+    expect(encodeKind(KIND, random)).toBe("Q041B-B2JE3-Y9WCW-088GG");
+    expect(canonicalizeLicenseKey("q041bb2je3y9wcw088gg")).toBe("Q041B-B2JE3-Y9WCW-088GG");
+  });
+
   test("returns upper case with dashes for every spelling of a key that a desk made", () => {
     fc.assert(
       fc.property(spelledKey, ({ key, spelling }) => {

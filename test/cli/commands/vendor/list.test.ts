@@ -45,6 +45,7 @@ async function appendIssued(desk: Desk, id: number, serial: number, terms: Terms
 }
 
 const APPLIANCE = "0123456789ABCDEF";
+const ORDER_KEY = "Q041B-B2JE3-Y9WCW-088GG";
 const OTHER_APPLIANCE = "FEDCBA9876543210";
 
 /** Makes a desk with an encrypted key and one license in each state. */
@@ -55,7 +56,7 @@ async function fillDesk(folder: string): Promise<Desk> {
   await appendIssued(desk, 1, 2, { customer: "Initech", slots: 7, valid_until: inDays(30) });
   await appendIssued(desk, 2, 1, { customer: "INITRODE", valid_until: inDays(-5) });
   await appendIssued(desk, 3, 1, { start: inDays(5), valid_until: inDays(90), license_key: "K-3" });
-  await appendIssued(desk, 4, 1, { product: "CAM", customer: "=1+2" });
+  await appendIssued(desk, 4, 1, { product: "CAM", customer: "=1+2", license_key: ORDER_KEY });
   await appendIssued(desk, 5, 1, { customer: 'Quote "and", comma' });
   const received = { appliance: APPLIANCE, license_id: 4, serial: 1, total_consumptions: 0 };
   const at = inDays(-1);
@@ -123,6 +124,8 @@ describe("berth vendor list", () => {
     ["--customer init", ["2/1 ended", "1/2 active"]],
     ["--customer nobody", []],
     ["--license-key K-3", ["3/1 not yet started"]],
+    ["--license-key k-3", []],
+    ["--license-key qo41bb2je3y9wcwo88gg", ["4/1 returned"]],
     ["--state returned", ["4/1 returned"]],
     ["--state ended", ["2/1 ended"]],
     [`--appliance ${OTHER_APPLIANCE}`, []],

@@ -66,6 +66,18 @@ describe("airgap/license", () => {
     expect(expectOk(await air.site.register({ user: "ada" })).license_id).toBe(license.id);
   });
 
+  test("takes a license key that a desk made in another spelling than the activation code", async () => {
+    const air = await openAirgapSite();
+    const body = await air.makeLicenseBody({ licenseKey: "q041b b2je3 y9wcw 088gg" });
+    const license_key = "Q041B-B2JE3-Y9WCW-088GG";
+    for (const typed of ["QO41BB2JE3Y9WCW088GG", "q041b-b2je3-y9wcw-088gg"]) {
+      const license = expectOk(await air.addLicense({ ...body, license_key: typed }));
+      expect(license).toMatchObject({ license_key, product_details: { short_code: PRODUCT } });
+      expect(expectOk(await air.site.license())).toEqual(license);
+    }
+    await expectWrongCode(air, { ...body, license_key: "Q041B-B2JE3-Y9WCW-088GH" });
+  });
+
   test("leads to the bundle an application checks, and to leases that refer to the code", async () => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody();

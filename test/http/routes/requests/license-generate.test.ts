@@ -83,6 +83,17 @@ test.each([
   expect(await readRequest(generated.payload)).toMatchObject({ product, license_key });
 });
 
+test.each([
+  ["q041b b2je3 y9wcw 088gg", "Q041B-B2JE3-Y9WCW-088GG"],
+  ["qo4lbb2je3y9wcwo88gg", "Q041B-B2JE3-Y9WCW-088GG"],
+  ["abcde fghij kmnpq rstvw", "abcde fghij kmnpq rstvw"],
+])("license/generate signs the license key %j as %s", async (typed, license_key) => {
+  const site = await openAppliance();
+  const generated = expectOk(await generate(site, { product: "cad", license_key: typed }));
+  expect(generated).toMatchObject({ product: "cad", license_key });
+  expect(await readRequest(generated.payload)).toMatchObject({ product: "cad", license_key });
+});
+
 test("license/generate warns about a product that no trusted vendor licenses", async () => {
   const site = await openAppliance();
   const generated = expectOk(await generate(site, { product: "CAD" }));
