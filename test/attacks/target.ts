@@ -30,6 +30,7 @@ const plainFeature = { metadata: null, expires: null, floating: null, consumptio
 /** Small numbers, so that requests reach every limit all the time. */
 const TERMS: Partial<TermsDocument> = {
   license_type: "consumption",
+  valid_until: null,
   timeout_minutes: 30,
   borrow_hours: 24,
   consumption: { max: 1_000, overages: 10, negative: true, period: null },
@@ -147,7 +148,12 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
 }
 
 async function confirmAirgap(desk: Desk, activationCode: string): Promise<SiteDocuments["airgap"]> {
-  const policy = await createPolicy(desk, "P-1", { product: MESH, slots: 3 }, wallClock());
+  const policy = await createPolicy(
+    desk,
+    "P-1",
+    { product: MESH, slots: 3, valid_until: null },
+    wallClock(),
+  );
   const { policy_id, confirmation_code } = await confirmActivation(desk, {
     policy,
     licenseKey: KEY,

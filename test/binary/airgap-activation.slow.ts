@@ -12,7 +12,7 @@ import {
   serve,
 } from "../support/offline-binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { INIT_DESK } from "../support/vendor-commands.ts";
+import { INIT_DESK, withEnd } from "../support/vendor-commands.ts";
 
 const KEY = ["--license-key", "K-1"];
 
@@ -31,7 +31,7 @@ class AirgapExchange {
   makePolicy(id: string, ...terms: string[]): string {
     const out = join(this.folder, `${id}.jwt`);
     const flags = ["--policy-id", id, "--product", "CAD", "--out", out];
-    runOrThrow("vendor", "policy", ...this.deskFlags, ...flags, ...terms);
+    runOrThrow("vendor", "policy", ...this.deskFlags, ...flags, ...withEnd(terms));
     return out;
   }
 

@@ -160,6 +160,8 @@ test("a vendor's passphrase leaks into no desk file, output or command line", as
       "p",
       "--product",
       "cad",
+      "--valid-until",
+      "never",
       ...deskFlags,
     ),
     await runWithInput(

@@ -14,7 +14,7 @@ import type { PrivateKey } from "../../src/license/documents/keys.ts";
 import { buildBinary } from "../support/binary.ts";
 import { runBerth, runOrThrow, runJsonOrThrow } from "../support/run-berth.ts";
 import { copyFolder, tempFolder } from "../support/temp-folder.ts";
-import { INIT_DESK } from "../support/vendor-commands.ts";
+import { INIT_DESK, withEnd } from "../support/vendor-commands.ts";
 
 class VendorDesk {
   readonly folder = tempFolder();
@@ -45,7 +45,7 @@ class VendorDesk {
       "--request",
       request,
       "--allow-weak-binding",
-      ...terms,
+      ...withEnd(terms),
     ];
   }
 }

@@ -7,7 +7,15 @@ import { tempFolder } from "../support/temp-folder.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { INIT_DESK } from "../support/vendor-commands.ts";
 
-const TERMS = ["--allow-weak-binding", "--slots", "9", "--borrow-hours", "48"];
+const TERMS = [
+  "--allow-weak-binding",
+  "--slots",
+  "9",
+  "--borrow-hours",
+  "48",
+  "--valid-until",
+  "never",
+];
 const LISTEN = ["--listen", "127.0.0.1:0"];
 
 /** `host` is the machine's identity: two hosts are two machines for every license. */

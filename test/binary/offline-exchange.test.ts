@@ -11,7 +11,7 @@ import {
   serve,
 } from "../support/offline-binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { INIT_DESK } from "../support/vendor-commands.ts";
+import { INIT_DESK, withEnd } from "../support/vendor-commands.ts";
 
 const network = isOffline ? "without network" : "with an unused network";
 
@@ -65,7 +65,14 @@ class OfflineExchange {
 
   issueLicense(request: string, out: string, ...terms: string[]): void {
     const files = ["--request", this.path(request), "--out", this.path(out)];
-    runOrThrow("vendor", "issue", ...this.deskFlags, ...files, "--allow-weak-binding", ...terms);
+    runOrThrow(
+      "vendor",
+      "issue",
+      ...this.deskFlags,
+      ...files,
+      "--allow-weak-binding",
+      ...withEnd(terms),
+    );
   }
 
   addLicense(name: string): string {

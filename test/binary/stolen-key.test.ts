@@ -4,7 +4,7 @@ import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runBerth, runOrThrow, runJsonOrThrow, startServer } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { bothFolders, initDesk } from "../support/vendor-commands.ts";
+import { bothFolders, initDesk, withEnd } from "../support/vendor-commands.ts";
 
 interface KeyReply {
   readonly key: string;
@@ -36,7 +36,7 @@ test("a site with the newer trust document refuses the stolen key and accepts th
 
   expect((await trust()).status).toBe(200);
   const requestFlags = await request("request.jwt");
-  const issue = ["vendor", "issue", ...dir, ...requestFlags, "--slots", "3"];
+  const issue = ["vendor", "issue", ...dir, ...withEnd([...requestFlags, "--slots", "3"])];
   await runOrThrow([...issue, "--out", path("license.jwt")]);
   expect((await add("license.jwt")).code).toBe(0);
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { makeTempFolder } from "../support/suite-harness.ts";
 import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 import { serveSite, type ServedSite } from "./operator-page.ts";
-import { INIT_DESK } from "../support/vendor-commands.ts";
+import { INIT_DESK, withEnd } from "../support/vendor-commands.ts";
 
 /** By product, the flags of its license; null: its license is installed later. */
 export type LicenseFlags = Readonly<Record<string, readonly string[] | null>>;
@@ -41,7 +41,7 @@ export async function startLicensedSite(
       "--request",
       request,
       ...LONG_TIMEOUT,
-      ...terms,
+      ...withEnd(terms),
       ...out,
     );
     BERTH_COMMANDS.run("license", "add", license, ...data);

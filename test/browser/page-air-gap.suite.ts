@@ -37,7 +37,16 @@ beforeAll(async () => {
   const root = makeTempFolder();
   desk = createVendorDesk(join(root, "desk"), "Acme <i>Ltd</i>", "CAD", HOSTILE);
   policyFile = join(root, "policy.jwt");
-  const terms = ["--policy-id", "basic <b>", "--product", HOSTILE, "--slots", "5"];
+  const terms = [
+    "--policy-id",
+    "basic <b>",
+    "--product",
+    HOSTILE,
+    "--slots",
+    "5",
+    "--valid-until",
+    "never",
+  ];
   BERTH_COMMANDS.run("vendor", "policy", "--dir", desk.folder, ...terms, "--out", policyFile);
   policy = readFileSync(policyFile, "utf8");
   initialization = BERTH_COMMANDS.run("vendor", "init-code").trim();

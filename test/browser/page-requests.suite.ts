@@ -20,6 +20,7 @@ import {
 import { confirmInstall, createVendorDesk, dropAnywhere, dropFile } from "./vendor-desk.ts";
 
 const WEAK = ["--allow-weak-binding"];
+const NO_END = ["--valid-until", "never"];
 const auth = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
 const SUITE_VIEWS = ["overview", "slots", "audit", "health", "settings"] as const;
@@ -94,7 +95,17 @@ describe("with one license", () => {
     const data = ["--data", site.folder];
     BERTH_COMMANDS.run("license", "request", ...data, "--product", "CAE", "--out", request);
     const desk = ["--dir", join(site.folder, "..", "desk"), "--request", request];
-    BERTH_COMMANDS.run("vendor", "issue", ...desk, "--slots", "2", "--out", answer, ...WEAK);
+    BERTH_COMMANDS.run(
+      "vendor",
+      "issue",
+      ...desk,
+      "--slots",
+      "2",
+      "--out",
+      answer,
+      ...WEAK,
+      ...NO_END,
+    );
     const { page } = await open("#/licenses/request/CAD");
     await page.getByRole("button", { name: "Create the request" }).click();
     await page.getByRole("button", { name: "Continue" }).click();
@@ -148,6 +159,8 @@ describe("with one license", () => {
       request,
       "--slots",
       "1",
+      "--valid-until",
+      "never",
       "--allow-weak-binding",
       "--out",
       answer,

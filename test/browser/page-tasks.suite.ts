@@ -79,7 +79,16 @@ beforeAll(async () => {
   const root = makeTempFolder();
   desk = createVendorDesk(join(root, "desk"), "Harbour Tools", "CAD", "SIM", "LATER");
   policy = join(root, "policy.jwt");
-  const terms = ["--policy-id", "standard", "--product", "LATER", "--slots", "5"];
+  const terms = [
+    "--policy-id",
+    "standard",
+    "--product",
+    "LATER",
+    "--slots",
+    "5",
+    "--valid-until",
+    "never",
+  ];
   BERTH_COMMANDS.run("vendor", "policy", "--dir", desk.folder, ...terms, "--out", policy);
   site = await serveSite(join(root, "site"), "--expiry-warning-days", "60");
   token = await createToken(site, "operator");
@@ -149,7 +158,8 @@ task("renew a license by file", { clicks: 5, fields: 0 }, async (operator) => {
   await operator.follow("Request a renewal");
   await operator.press("Create the request");
   const { path } = await operator.save(page.getByRole("button", { name: "Save as file" }));
-  const answer = desk.issue(path, "--slots", "6", "--timeout-minutes", "600");
+  const until = ["--valid-until", dayAfter(45)];
+  const answer = desk.issue(path, "--slots", "6", "--timeout-minutes", "600", ...until);
   await operator.press("Continue");
   await operator.press("Install the license");
   await operator.drop(answer, "license.jwt");

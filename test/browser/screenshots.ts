@@ -17,7 +17,16 @@ const root = makeTempFolder();
 const folder = join(root, "site");
 const desk = createVendorDesk(join(root, "desk"), "Harbour Tools", "CAD");
 const policy = join(root, "policy.jwt");
-const terms = ["--policy-id", "standard", "--product", "CAD", "--slots", "5"];
+const terms = [
+  "--policy-id",
+  "standard",
+  "--product",
+  "CAD",
+  "--slots",
+  "5",
+  "--valid-until",
+  "never",
+];
 BERTH_COMMANDS.run("vendor", "policy", "--dir", desk.folder, ...terms, "--out", policy);
 
 await createBusyWeek(folder);

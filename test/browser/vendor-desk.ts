@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 import { waitUntil } from "../support/wait-until.ts";
+import { withEnd } from "../support/vendor-commands.ts";
 
 export interface VendorDesk {
   readonly folder: string;
@@ -38,7 +39,7 @@ export function createVendorDesk(
     issue: (request, ...terms) => {
       const out = join(folder, "answer.jwt");
       const args = ["--dir", folder, "--request", request, "--allow-weak-binding", "--out", out];
-      BERTH_COMMANDS.run("vendor", "issue", ...args, ...terms);
+      BERTH_COMMANDS.run("vendor", "issue", ...args, ...withEnd(terms));
       const document = readFileSync(out, "utf8").trim();
       rmSync(out);
       return document;

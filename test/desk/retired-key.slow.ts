@@ -67,7 +67,7 @@ const ATTACKS: Readonly<Record<string, (site: Appliance, thief: Desk) => Promise
   },
   async "a policy with its confirmation code"(site, thief) {
     const activation = unwrap(await site.services.airgap.createActivationCode("K-1", "", "test"));
-    const policy = await createPolicy(thief, "P", { product: "sim" }, MONDAY);
+    const policy = await createPolicy(thief, "P", { product: "sim", valid_until: null }, MONDAY);
     const { confirmation_code } = await confirmActivation(thief, {
       policy,
       licenseKey: "K-1",

@@ -231,14 +231,17 @@ async function runAtDesk(to: CommandRecorder): Promise<void> {
   await to.run("license requests");
   const { license_id } = await to.runForDocument<{ license_id: number }>(
     "license.jwt",
-    "vendor issue --request request.jwt --slots 2 --consumptions 10",
+    "vendor issue --request request.jwt --slots 2 --consumptions 10 --valid-until never",
   );
   await to.run("vendor inspect license.jwt");
   await to.run("license add license.jwt");
   const { request_id } = await to.run<{ request_id: string }>("license request --product CAM");
   await to.run("license cancel ID --yes", { ID: request_id });
 
-  await to.runForDocument("policy.jwt", "vendor policy --policy-id basic --product CAM --slots 5");
+  await to.runForDocument(
+    "policy.jwt",
+    "vendor policy --policy-id basic --product CAM --slots 5 --valid-until never",
+  );
   const { initialization_code } = await to.run<{ initialization_code: string }>("vendor init-code");
   const { activation_code } = await to.run<{ activation_code: string }>(
     "airgap request --license-key K-2 --initialization-code CODE",

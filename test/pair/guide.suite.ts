@@ -17,6 +17,7 @@ import {
   type Host,
 } from "./hosts-of-pair.ts";
 import { PostgresCluster } from "./postgres-cluster.ts";
+import { withEnd } from "../support/vendor-commands.ts";
 
 const GUIDE = readFileSync(join(repositoryRoot, "src/cli/PAIR.md"), "utf8");
 
@@ -138,7 +139,7 @@ class Machines {
     const request = ["--request", join(this.#medium, "request.jwt")];
     const out = ["--out", join(this.#medium, "license.jwt")];
     const terms = ["--slots", "2", "--hosts", this.#hostsOfLicense, "--allow-weak-binding"];
-    await this.#runDesk("issue", ...request, ...out, ...terms);
+    await this.#runDesk("issue", ...request, ...out, ...withEnd(terms));
   }
 
   async #runDesk(...words: string[]): Promise<void> {

@@ -14,6 +14,7 @@ import {
   type Host,
 } from "./hosts-of-pair.ts";
 import { PostgresCluster } from "./postgres-cluster.ts";
+import { withEnd } from "../support/vendor-commands.ts";
 
 const cluster = PostgresCluster.start();
 afterAll(() => cluster.remove());
@@ -54,7 +55,7 @@ async function license(
   const [request, answer] = [newFile("request.jwt"), newFile("license.jwt")];
   writeFileSync(request, payload);
   const terms = ["--slots", "2", "--hosts", hosts, "--allow-weak-binding"];
-  const issued = await runDesk<Issued>(desk, "issue", "--request", request, ...terms);
+  const issued = await runDesk<Issued>(desk, "issue", "--request", request, ...withEnd(terms));
   writeFileSync(answer, issued.document);
   const added = await runOrThrowOn<Pick<Installed, "changes">>(leader, ["license", "add", answer]);
   return { ...issued, changes: added.changes };

@@ -57,12 +57,13 @@ export class AirgapSite {
   }
 
   makePolicy(id = "P-1", terms: Partial<TermsDocument> = {}): Promise<string> {
-    return createPolicy(this.desk, id, { product: PRODUCT, slots: 3, ...terms }, MONDAY);
+    const changes = { product: PRODUCT, slots: 3, valid_until: null, ...terms };
+    return createPolicy(this.desk, id, changes, MONDAY);
   }
 
   /** Signs another policy with the same id: the earlier one can no longer be confirmed. */
   replacePolicy(id: string, terms: Partial<TermsDocument>): Promise<string> {
-    const changes = { product: PRODUCT, slots: 3, ...terms };
+    const changes = { product: PRODUCT, slots: 3, valid_until: null, ...terms };
     return createPolicy(this.desk, id, changes, MONDAY, { isReplacing: true });
   }
 

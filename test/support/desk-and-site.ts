@@ -49,9 +49,15 @@ export const DEFAULT_ISSUE_OPTIONS: Omit<IssueOptions, "request"> = {
   now: MONDAY,
 };
 
-/** Answers a request or renews a license; every option has its default unless a test sets it. */
+/**
+ * Answers a request or renews a license; every option has its default unless a test sets it. The
+ * answer to a request is a license without an end unless a test sets one.
+ */
 export const issueTestLicense = (
   desk: Desk,
   request: LicenseRequest | null,
   differing: Partial<IssueOptions> = {},
-): Promise<IssuedEntry> => issueLicense(desk, { ...DEFAULT_ISSUE_OPTIONS, request, ...differing });
+): Promise<IssuedEntry> => {
+  const terms = { ...(request !== null && { valid_until: null }), ...differing.terms };
+  return issueLicense(desk, { ...DEFAULT_ISSUE_OPTIONS, request, ...differing, terms });
+};

@@ -5,6 +5,7 @@ import { wallClock } from "../../src/platform/clock.ts";
 import { runOrThrow, runJsonOrThrow } from "./run-berth.ts";
 import { openSiteFolder } from "./site-folder.ts";
 import { tempFolder } from "./temp-folder.ts";
+import { withEnd } from "./vendor-commands.ts";
 
 export interface VendorSummary {
   readonly vendor: string;
@@ -14,6 +15,8 @@ export interface VendorSummary {
 
 export class OfflineExchange {
   readonly #root = tempFolder();
+  /** Products with a license: answers to later requests renew it, and keep its end. */
+  readonly #issued = new Set<string>();
   readonly deskFlags = ["--dir", this.path("desk")];
   readonly dataFlags = ["--data", this.path("site")];
 
@@ -68,7 +71,9 @@ export class OfflineExchange {
       request,
     ]);
     const files = ["--request", request, "--allow-weak-binding", "--out", license];
-    await runOrThrow(["vendor", "issue", ...this.deskFlags, ...files, ...terms]);
+    const flags = this.#issued.has(product) ? terms : withEnd(terms);
+    this.#issued.add(product);
+    await runOrThrow(["vendor", "issue", ...this.deskFlags, ...files, ...flags]);
     return license;
   }
 

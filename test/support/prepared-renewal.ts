@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary, startBinary } from "./binary.ts";
-import { INIT_DESK } from "./vendor-commands.ts";
+import { INIT_DESK, withEnd } from "./vendor-commands.ts";
 
 export interface PreparedRenewal {
   /** Data folder of a stopped site with a license. */
@@ -32,7 +32,7 @@ async function prepareRenewal(root: string): Promise<PreparedRenewal> {
   for (const slots of ["3", "5"]) {
     run("license", "request", ...data, "--product", "cad", "--out", request);
     const terms = ["--slots", slots, "--allow-weak-binding", "--out", license];
-    run("vendor", "issue", "--dir", desk, "--request", request, ...terms);
+    run("vendor", "issue", "--dir", desk, "--request", request, ...withEnd(terms));
     if (slots === "3") run("license", "add", license, ...data);
   }
   await server.stop();

@@ -11,3 +11,9 @@ export async function initDesk(desk: string, ...products: string[]): Promise<voi
   const flags = products.flatMap((product) => ["--product", product]);
   await runOrThrow([...INIT_DESK, "--dir", desk, ...flags]);
 }
+
+/** Flags for a new license or a policy: without an end, unless they or their file set one. */
+export const withEnd = (flags: readonly string[]): string[] =>
+  flags.includes("--valid-until") || flags.includes("--terms")
+    ? [...flags]
+    : [...flags, "--valid-until", "never"];

@@ -6,6 +6,7 @@ import { openAppliance, type Appliance } from "./appliance.ts";
 import { runBerth, runOrThrow, type CommandResult } from "./run-berth.ts";
 import { unwrap } from "./licensed-store.ts";
 import { tempFolder } from "./temp-folder.ts";
+import { withEnd } from "./vendor-commands.ts";
 
 /** The payload of a signed document. */
 const payloadOf = (document: string): { readonly terms: TermsDocument } =>
@@ -53,8 +54,9 @@ export class VendorDesk {
     return runBerth(["vendor", command, ...this.#dir, ...flags]);
   }
 
+  /** Signs a policy, without an end unless the flags set one. */
   makePolicy(...flags: string[]): Promise<CommandResult> {
-    return this.run("policy", "--policy-id", "p", "--product", "CAD", ...flags);
+    return this.run("policy", "--policy-id", "p", "--product", "CAD", ...withEnd(flags));
   }
 
   /** Signs a policy with these flags and returns its terms. */
@@ -71,13 +73,13 @@ export class VendorDesk {
     return this.writeFile("request.jwt", document);
   }
 
-  /** Issues a license with these terms for the site and returns its id. */
+  /** Issues a license with these terms for the site, without an end unless they set one. */
   async issueLicense(...flags: string[]): Promise<string> {
     const result = await this.run(
       "issue",
       "--request",
       await this.makeRequest(),
-      ...flags,
+      ...withEnd(flags),
       "--json",
     );
     if (result.code !== 0) throw new Error(result.stderr);

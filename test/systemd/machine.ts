@@ -104,7 +104,7 @@ export function installLicense(slots: number): void {
   );
   runOrThrow("berth", "trust", "add", `${desk}/trust.jwt`, "--yes");
   runOrThrow("berth", "license", "request", "--product", "CAD", "--out", "/root/request.jwt");
-  const terms = ["--slots", String(slots), "--timeout-minutes", "600"];
+  const terms = ["--slots", String(slots), "--timeout-minutes", "600", "--valid-until", "never"];
   const files = ["--request", "/root/request.jwt", "--out", "/root/license.jwt"];
   runOrThrow("berth", "vendor", "issue", "--dir", desk, ...files, "--allow-weak-binding", ...terms);
   runOrThrow("berth", "license", "add", "/root/license.jwt");

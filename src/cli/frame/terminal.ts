@@ -77,6 +77,11 @@ export function printNote(message: string): void {
   write("stderr", `berth: note: ${escapeToOneLine(message)}\n`);
 }
 
+/** Lines that belong to the note above them. */
+export function printDetails(lines: readonly string[]): void {
+  for (const line of lines) write("stderr", `  ${escapeToOneLine(line)}\n`);
+}
+
 /** Tells the process that started this one how much of the work is done, from 0 to 1. */
 export const printShare = (share: number): void => write("stderr", `${share.toFixed(3)}\n`);
 

@@ -9,6 +9,7 @@ const plainFeature = { metadata: null, expires: null, floating: null, consumptio
 export const demoTerms: Partial<TermsDocument> = {
   license_type: "consumption",
   trial: true,
+  valid_until: null,
   slots: 5,
   timeout_minutes: 15,
   borrow_hours: 720,

@@ -26,7 +26,7 @@ export const TERMS = {
   productName: term("--product-name NAME", "the product's name; default: its code"),
   licenseType: term(
     "--license-type TYPE",
-    `${TYPES}; default perpetual, or time-limited with --valid-until`,
+    `${TYPES}; default time-limited, or perpetual with --valid-until never`,
   ),
   customer: term("--customer NAME", "the customer's name, or none", { canBeUnset: true }),
   metadata: term("--metadata TEXT", "a text for the application, or none", { canBeUnset: true }),
@@ -37,9 +37,11 @@ export const TERMS = {
     { isNumber: true },
   ),
   start: term("--start DAY", "the first valid day, from 00:00 UTC, or none", { canBeUnset: true }),
-  validUntil: term("--valid-until DAY", "the last valid day (in UTC), an RFC 3339 time, or never", {
-    canBeUnset: true,
-  }),
+  validUntil: term(
+    "--valid-until DAY",
+    "the last valid day (in UTC), an RFC 3339 time, or never; a new license or policy needs it",
+    { canBeUnset: true },
+  ),
   maintenanceUntil: term(
     "--maintenance-until DAY",
     "the last day of maintenance, an RFC 3339 time, or never",

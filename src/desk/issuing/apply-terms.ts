@@ -36,7 +36,7 @@ const MAX_TERMS_BYTES = 34 * 1_024;
 
 /**
  * Builds complete terms for a product of this vendor: the earlier terms, or the defaults, with the
- * changes applied field by field.
+ * changes applied field by field. Without earlier terms, the changes must say when it ends.
  */
 export function applyTermsChanges(
   desk: Desk,
@@ -77,6 +77,12 @@ export function applyTermsChanges(
     );
   }
   const license_type = deriveLicenseType(terms, changes);
+  if (before === null && !saysEnd(changes)) {
+    throw new DeskRefused(
+      "the terms do not say when the license ends",
+      "use --valid-until DAY, or --valid-until never for a license without an end",
+    );
+  }
   const hasConsumption = [terms, ...terms.features].some((part) => part.consumption !== null);
   // Checked only if the type is set now: a license without can still be renewed.
   if (changes.license_type === "consumption" && !hasConsumption) {
@@ -87,6 +93,10 @@ export function applyTermsChanges(
   }
   return checkTerms({ ...terms, license_type });
 }
+
+/** A license without an end is sold only on purpose; the type perpetual says it, too. */
+const saysEnd = ({ valid_until, license_type }: TermsChanges): boolean =>
+  valid_until !== undefined || license_type === "perpetual";
 
 /** The end decides between perpetual and time-limited, unless the changes set the type. */
 function deriveLicenseType(

@@ -82,13 +82,16 @@ const TermsFile = Type.Object(
       terms.license_key,
       "the vendor's license key for the purchase; null: as before, or as in the request",
     ),
-    license_type: member(terms.license_type, "default perpetual, or time-limited if it has an end"),
+    license_type: member(terms.license_type, "default time-limited, or perpetual if it has no end"),
     customer: member(terms.customer, "the customer's name"),
     metadata: member(terms.metadata, "a text for the application"),
     trial: member(terms.trial, "default false"),
     enabled: member(terms.enabled, "false: the license grants nothing; default true"),
     start: member(dayOrTime, "the start; a day begins at 00:00 UTC; null: immediately"),
-    valid_until: member(dayOrTime, "the end; a day is included to its end, in UTC; null: never"),
+    valid_until: member(
+      dayOrTime,
+      "the end; a day is included to its end, in UTC; null: never; required for a new license",
+    ),
     maintenance_until: member(
       dayOrTime,
       "the end of maintenance; a day is included to its end; null: never",

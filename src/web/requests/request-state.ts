@@ -65,7 +65,7 @@ export const canChooseHosts = computed(() => pairHosts.value?.names.length === 2
 const serverTime = (): number => Date.parse(serverStatus.value?.now ?? new Date().toISOString());
 
 /** The only license of the product; null: there is none, or the vendor has to know which. */
-function findRenewedLicense(product: string): License | null {
+export function findRenewedLicense(product: string): License | null {
   const [only = null, ...others] = (licenses.value ?? []).filter(
     ({ product_details: { short_code } }) => short_code === product,
   );

@@ -12,7 +12,9 @@ import { quoteForShell } from "../shell-quote.ts";
 import { requestStep, sendStep } from "./request-texts.ts";
 import {
   canChooseHosts,
+  findRenewedLicense,
   note,
+  productCode,
   wantedSlots,
   wantedUntil,
   type CreatedRequest,
@@ -76,6 +78,12 @@ const commandFor = ({ product, license_key, hosts }: CreatedRequest): string =>
     "--out request.jwt --qr",
   ].join(" ");
 
+/** A new license needs an end; a renewal keeps the one that it has. */
+function validUntilFlag(): string[] {
+  if (wantedUntil.value !== "") return [`--valid-until ${quoteForShell(wantedUntil.value)}`];
+  return findRenewedLicense(productCode.value) === null ? ["--valid-until DAY"] : [];
+}
+
 /** How to send the request, and what the vendor does with it. */
 export function SendStep({ request, onBack, onNext }: Props) {
   const isWeak = serverStatus.value?.appliance.weak_binding === true;
@@ -83,7 +91,7 @@ export function SendStep({ request, onBack, onNext }: Props) {
     `berth vendor issue --dir DESK --request ${request.filename}`,
     ...(request.hosts === undefined ? [] : [`--hosts ${request.hosts.length}`]),
     ...(wantedSlots.value === "" ? [] : [`--slots ${quoteForShell(wantedSlots.value)}`]),
-    ...(wantedUntil.value === "" ? [] : [`--valid-until ${quoteForShell(wantedUntil.value)}`]),
+    ...validUntilFlag(),
     ...(isWeak ? ["--allow-weak-binding"] : []),
     "--out license.jwt",
   ].join(" ");

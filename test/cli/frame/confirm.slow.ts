@@ -40,7 +40,13 @@ beforeAll(async () => {
   const desk = ["--dir", join(root, "desk")];
   const initFlags = ["--name", "Acme", "--no-passphrase", "--product", "cam,cae"];
   await runOrThrow(["vendor", "init", ...desk, ...initFlags]);
-  const issueFlags = ["--allow-weak-binding", "--out", join(root, "license.jwt")];
+  const issueFlags = [
+    "--allow-weak-binding",
+    "--valid-until",
+    "never",
+    "--out",
+    join(root, "license.jwt"),
+  ];
   const requestFlags = ["--product", "cam", "--out", join(root, "request.jwt")];
   await runOrThrow(["license", "request", ...requestFlags, ...data]);
   await runOrThrow([

@@ -353,7 +353,8 @@ describe("a renewal without a request", () => {
     const { desk, folder } = await openDeskAndSite();
     const unknown = () => issueTestLicense(desk, null, { renewLicenseId: 5 });
     expect(await refusal(folder, unknown)).toContain("license 5 is not in the ledger");
-    const withoutId = () => issueTestLicense(desk, null, { terms: { product: "sim" } });
+    const terms = { product: "sim", valid_until: null };
+    const withoutId = () => issueTestLicense(desk, null, { terms });
     expect(await refusal(folder, withoutId)).toContain("no request to answer");
   });
 });

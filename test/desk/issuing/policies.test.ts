@@ -22,7 +22,7 @@ import { hoursLater, MONDAY } from "../../support/scenario.ts";
 import { refusal } from "../../support/desk-refusal.ts";
 
 const createBasicPolicy = (desk: Desk, terms: TermsChanges = {}, now = MONDAY) =>
-  createPolicy(desk, "basic", { product: "sim", slots: 3, ...terms }, now);
+  createPolicy(desk, "basic", { product: "sim", slots: 3, valid_until: null, ...terms }, now);
 
 const readPolicyLines = (folder: string): string[] =>
   readLedger(folder)
@@ -66,7 +66,7 @@ describe("createPolicy", () => {
   test("signs other terms for an id with isReplacing, and uses that policy from then on", async () => {
     const { desk } = await openDeskAndSite();
     const first = await createBasicPolicy(desk);
-    const product = { product: "sim", slots: 300 };
+    const product = { product: "sim", slots: 300, valid_until: null };
     const second = await createPolicy(desk, "basic", product, hoursLater(5), { isReplacing: true });
     expect(second).not.toBe(first);
     expect(await createBasicPolicy(desk, { slots: 300 }, hoursLater(6))).toBe(second);
@@ -76,7 +76,7 @@ describe("createPolicy", () => {
   test("does not affect policies with other ids", async () => {
     const { desk } = await openDeskAndSite();
     await createBasicPolicy(desk);
-    await createPolicy(desk, "more", { product: "sim", slots: 300 }, MONDAY);
+    await createPolicy(desk, "more", { product: "sim", slots: 300, valid_until: null }, MONDAY);
     const signed = ["basic", "more"].map((id) => desk.ledger.policiesNamed(id).length);
     expect(signed).toEqual([1, 1]);
   });
@@ -100,7 +100,7 @@ describe("createPolicy", () => {
 
 test("confirming a policy that is not on the ledger adds it to the ledger", async () => {
   const air = await openAirgapSite();
-  const terms = applyTermsChanges(air.desk, null, { product: "mesh" });
+  const terms = applyTermsChanges(air.desk, null, { product: "mesh", valid_until: null });
   const payload = { iss: air.desk.vendor.vendor, iat: 0, policy_id: "P-0", terms };
   const policy = await signPolicy(payload, air.desk.issuing);
   const activation = await air.requestActivationCode();
@@ -115,7 +115,7 @@ test("confirming a policy that is not on the ledger adds it to the ledger", asyn
 test("confirming a policy that was replaced is refused", async () => {
   const air = await openAirgapSite();
   const old = await air.makePolicy();
-  const product = { product: "mesh", slots: 9 };
+  const product = { product: "mesh", slots: 9, valid_until: null };
   const next = await createPolicy(air.desk, "P-1", product, MONDAY, { isReplacing: true });
   const activation = await air.requestActivationCode();
   const reason = await refusal(air.confirmAtDesk(old, activation));

@@ -25,8 +25,9 @@ async function deskWithLicenses() {
   return { desk, folder, site };
 }
 
-const signPolicy = (folder: string) =>
-  runBerth(["vendor", "policy", "--dir", folder, "--policy-id", "p", "--product", "sim"]);
+const POLICY = ["--policy-id", "p", "--product", "sim", "--valid-until", "never"];
+
+const signPolicy = (folder: string) => runBerth(["vendor", "policy", "--dir", folder, ...POLICY]);
 
 describe("the ledger", () => {
   test.each<[description: string, cut: (lines: string[]) => string[], message: string]>([

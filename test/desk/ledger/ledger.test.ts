@@ -199,7 +199,7 @@ test("an open desk signs with what it accepts meanwhile: a new key, a product, a
   const { id } = await replaceKey(folder);
   expect((await issueTestLicense(desk, await makeRequestFrom(site))).key).toBe(id);
   await signNextTrust(folder, { products: ["sim", "cad"] });
-  await createPolicy(desk, "basic", { product: "cad" }, MONDAY);
+  await createPolicy(desk, "basic", { product: "cad", valid_until: null }, MONDAY);
   await signNextTrust(folder, { retired: [id] });
   const request = await makeRequestFrom(site);
   expect(issueTestLicense(desk, request)).rejects.toThrow(`${id} of this desk is retired`);
@@ -238,7 +238,7 @@ describe("a license key confirmed by code", () => {
   test("is refused for a second appliance while the first still has its license", async () => {
     const { desk, site } = await openDeskAndSite();
     const other = await openAppliance({ licenses: {} });
-    const policy = await createPolicy(desk, "basic", { product: "sim" }, MONDAY);
+    const policy = await createPolicy(desk, "basic", { product: "sim", valid_until: null }, MONDAY);
     const confirmFor = async (appliance: Appliance, serial: number | null = null) =>
       confirmActivation(desk, {
         policy,
@@ -263,7 +263,7 @@ describe("a license key confirmed by code", () => {
   test("can be returned by two appliances with the same serial", async () => {
     const { desk, site } = await openDeskAndSite();
     const others = [await openAppliance({ licenses: {} }), await openAppliance({ licenses: {} })];
-    const policy = await createPolicy(desk, "basic", { product: "sim" }, MONDAY);
+    const policy = await createPolicy(desk, "basic", { product: "sim", valid_until: null }, MONDAY);
     const trust = desk.trust.document;
     const confirmFor = async ({ services }: Appliance, serial: number | null) => {
       const activationCode = unwrap(
@@ -297,7 +297,12 @@ describe("a license key confirmed by code", () => {
     "%j is refused because of invisible characters or spaces",
     async (licenseKey) => {
       const { desk, site } = await openDeskAndSite();
-      const policy = await createPolicy(desk, "basic", { product: "sim" }, MONDAY);
+      const policy = await createPolicy(
+        desk,
+        "basic",
+        { product: "sim", valid_until: null },
+        MONDAY,
+      );
       const { code } = unwrap(await site.services.airgap.createActivationCode("K-1", "", "test"));
       const attempt = confirmActivation(desk, {
         policy,

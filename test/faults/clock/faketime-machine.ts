@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { SECOND } from "../../../src/domain/time.ts";
 import { buildBinary } from "../../support/binary.ts";
 import { installPackages } from "../../support/suite-harness.ts";
+import { withEnd } from "../../support/vendor-commands.ts";
 
 const VALID_UNTIL = "2099-12-31";
 
@@ -142,7 +143,15 @@ export class FaketimeMachine {
       ...data,
     );
     const out = ["--product", product, "--new", "--allow-weak-binding", "--out", license];
-    await this.runBerthOrThrow("vendor", "issue", ...desk, "--request", request, ...out, ...terms);
+    await this.runBerthOrThrow(
+      "vendor",
+      "issue",
+      ...desk,
+      "--request",
+      request,
+      ...out,
+      ...withEnd(terms),
+    );
     await this.runBerthOrThrow("license", "add", license, ...data);
   }
 

@@ -46,7 +46,7 @@ async function prepareSite() {
   const requested = unwrap(await site.licensing.request("DEMO", null, "suite"));
   const request = unwrap(await verifyLicenseRequest(requested.document));
   const { document } = await issueLicense(desk, demoIssueOptions(request, wallClock()));
-  const policy = await createPolicy(desk, "p", { product: "DEMO" }, wallClock());
+  const policy = await createPolicy(desk, "p", { product: "DEMO", valid_until: null }, wallClock());
   const activation = unwrap(await site.airgap.createActivationCode("K", "", "suite"));
   const { confirmation_code: code } = await confirmActivation(desk, {
     policy,

@@ -18,6 +18,7 @@ import { checkOutputPath, outputDocument } from "../../files/output-document.ts"
 import { readDocument } from "../../files/input-document.ts";
 import { deskOptions, openDesk } from "../../vendor/open-desk.ts";
 import { outputLedgerDocument } from "../../vendor/ledger-document.ts";
+import { printTerms } from "../../vendor/print-terms.ts";
 import { readTermsChanges } from "../../vendor/read-terms-flags.ts";
 import { termsOptions } from "../../vendor/terms-flags.ts";
 
@@ -39,7 +40,7 @@ export const policyCommand = defineCommand({
     product: { ...termsOptions.product, isRequired: true },
   },
   examples: [
-    "berth vendor policy --dir desk --policy-id basic --product CAD --slots 5 --out policy.jwt",
+    "berth vendor policy --dir desk --policy-id basic --product CAD --slots 5 --valid-until 2027-12-31 --out policy.jwt",
   ],
   async run(options, { sources }) {
     const { policyId, isReplacing, out, json } = options;
@@ -47,7 +48,8 @@ export const policyCommand = defineCommand({
     checkOutputPath({ out, json }, "policy");
     const desk = await openDesk(options);
     const terms = buildPolicyTerms(desk, policyId, changes, { isReplacing });
-    const notes = [...describeEnds(terms), ...describeRestoreGrace(terms)];
+    const notes = describeRestoreGrace(terms);
+    printTerms(`policy ${policyId}`, terms, options);
     if (options.dryRun) {
       const text = JSON.stringify(terms, null, 2);
       return { notes, json: { policy_id: policyId, terms }, text };
@@ -58,7 +60,7 @@ export const policyCommand = defineCommand({
     return {
       notes: [...notes, ...codes.notes],
       warnings: codes.warnings,
-      json: { policy_id: policyId, policy: document, valid_until, codes_until: codes.until },
+      json: { policy_id: policyId, policy: document, terms, valid_until, codes_until: codes.until },
       text: () =>
         outputLedgerDocument({ out, qr: false }, document, {
           description: "the policy",

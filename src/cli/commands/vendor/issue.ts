@@ -14,13 +14,13 @@ import { compareSiteTrust } from "../../../desk/issuing/site-trust.ts";
 import { Failure } from "../../frame/command.ts";
 import { confirm } from "../../frame/confirm.ts";
 import { defineCommand } from "../../frame/define-command.ts";
-import { describeEnds } from "../../vendor/end-dates.ts";
 import { option } from "../../frame/flags.ts";
 import { readDocument } from "../../files/input-document.ts";
 import { reprintLicense } from "../../vendor/reprint.ts";
 import { deskOptions, formatDirFlag, openDesk } from "../../vendor/open-desk.ts";
 import { checkOutputPath } from "../../files/output-document.ts";
 import { outputLedgerDocument } from "../../vendor/ledger-document.ts";
+import { printTerms } from "../../vendor/print-terms.ts";
 import { readTermsChanges } from "../../vendor/read-terms-flags.ts";
 import { writeTrustBeside } from "../../vendor/trust-beside.ts";
 import { termsOptions } from "../../vendor/terms-flags.ts";
@@ -59,9 +59,9 @@ export const issueCommand = defineCommand({
     ...termsOptions,
   },
   examples: [
-    "berth vendor issue --dir desk --request request.jwt --slots 10 --out license.jwt",
+    "berth vendor issue --dir desk --request request.jwt --slots 10 --valid-until 2027-12-31 --out license.jwt",
     "berth vendor issue --dir desk --renew ID --feature MESH:slots=4:timeout=30 --no-feature EXPORT --dry-run",
-    "berth vendor issue --dir desk --request request.jwt --hosts 2 --slots 10 --out license.jwt",
+    "berth vendor issue --dir desk --request request.jwt --hosts 2 --slots 10 --valid-until never --out license.jwt",
     "berth vendor issue --dir desk --reprint ID --out license.jwt",
   ],
   async run(options, { sources, setOptions }) {
@@ -111,28 +111,27 @@ export const issueCommand = defineCommand({
     const pair = describeRequestPair(request?.pair);
     for (const note of [wants, pair, ...describeChanges(prepared)])
       if (note !== null) printNote(note);
+    const { license_id, serial, changes, terms: allTerms } = prepared;
+    const name = `license ${license_id}, serial ${serial}`;
+    if (prepared.answered === null) printTerms(name, allTerms, options);
     const pastEnd = findPastEnd(prepared);
     for (const warning of [describeUnknownSerial(prepared), pastEnd?.warning ?? null]) {
       if (warning === null) continue;
       warnings.push(warning);
       printWarning(warning);
     }
-    const { license_id, serial, changes } = prepared;
-    const { license_key, valid_until } = prepared.terms;
+    const { license_key, valid_until } = allTerms;
     const hostIds = prepared.bound.hosts ?? [prepared.bound.hardware_id];
     const facts = { license_id, serial, license_key, valid_until, hosts: hostIds, changes };
     const unverified = { wants: request?.wants ?? null, pair: request?.pair ?? null };
-    const json = { ...facts, ...unverified, restore_warnings: restored, warnings };
-    if (options.dryRun) {
-      const text = JSON.stringify(prepared.terms, null, 2);
-      return { json: { ...json, terms: prepared.terms }, text };
-    }
+    const result = { ...facts, terms: allTerms, ...unverified };
+    const json = { ...result, restore_warnings: restored, warnings };
+    if (options.dryRun) return { json, text: JSON.stringify(allTerms, null, 2) };
     if (pastEnd?.isNew === true) {
       await confirm(options, `sign license ${license_id} with this end?`);
     }
     const { document } = await issueLicense(desk, wanted, prepared);
     const key = license_key === null ? "" : ` key ${license_key},`;
-    const name = `license ${license_id}, serial ${serial},`;
     const command = `berth vendor issue --reprint ${license_id} --serial ${serial}`;
     const retryHint = `${command} ${formatDirFlag(options.dir)} --out FILE writes the license again`;
     const { out } = options;
@@ -142,8 +141,8 @@ export const issueCommand = defineCommand({
       json: { ...json, document, trust: trust?.document ?? null },
       text: async () => [
         ...(await outputLedgerDocument(options, document, {
-          description: `${name}${key}`,
-          entryName: name,
+          description: `${name},${key}`,
+          entryName: `${name},`,
           retryHint,
         })),
         ...(trust === null || out === null ? [] : [await writeTrustBeside(out, trust)]),
@@ -164,7 +163,7 @@ function describeUnknownSerial({ unknownSerial, serial, license_id }: PreparedLi
   );
 }
 
-/** What the vendor should see before the license leaves: what it changes, and when it ends. */
+/** What the vendor should see before the license leaves, besides its terms. */
 function describeChanges({
   before,
   answered,
@@ -172,10 +171,9 @@ function describeChanges({
   terms,
   license_id,
 }: PreparedLicense): string[] {
-  const ends = describeEnds(terms);
   if (answered !== null)
     return ["this request was already answered: the same license is written again"];
-  const notes = [...ends, ...describeRestoreGrace(terms)];
+  const notes = describeRestoreGrace(terms);
   if (before === null) return notes;
   const what = changes.length === 0 ? "no term changes" : changes.join("; ");
   return [`license ${license_id}: ${what}`, ...notes];

@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OfflineExchange } from "../../../support/offline-exchange.ts";
 import { runBerth, runJsonOrThrow, runOrThrow } from "../../../support/run-berth.ts";
+import { withEnd } from "../../../support/vendor-commands.ts";
 
 interface Status {
   readonly licenses: readonly {
@@ -59,7 +60,7 @@ class LostSite extends OfflineExchange {
     const files = ["--request", request, "--out", license, "--allow-weak-binding"];
     return {
       license,
-      result: await runBerth(["vendor", "issue", ...this.deskFlags, ...files, ...flags]),
+      result: await runBerth(["vendor", "issue", ...this.deskFlags, ...files, ...withEnd(flags)]),
     };
   }
 

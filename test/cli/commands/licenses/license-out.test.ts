@@ -9,6 +9,7 @@ import {
 } from "../../../support/run-berth.ts";
 import { makeLicensedSite } from "../../../support/site-folder.ts";
 import { tempFolder } from "../../../support/temp-folder.ts";
+import { withEnd } from "../../../support/vendor-commands.ts";
 
 interface VerifyOutput {
   readonly audit_sum: string;
@@ -75,7 +76,7 @@ test("license request and license remove never overwrite a document of another k
   ]);
   const license = join(root, "license.jwt");
   const terms = ["--request", requestFile, "--allow-weak-binding", "--out", license];
-  await runOrThrow(["vendor", "issue", ...desk, ...terms]);
+  await runOrThrow(["vendor", "issue", ...desk, ...withEnd(terms)]);
   const bytes = readFileSync(license, "utf8");
   const before = await verifyFolder(folder);
   for (const [words, kind] of [

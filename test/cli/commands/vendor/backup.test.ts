@@ -42,7 +42,7 @@ async function makeFilledDesk(): Promise<string> {
   await issueTestLicense(desk, await makeRequestFrom(site, "ray"));
   const { code } = unwrap(await site.services.airgap.createActivationCode("K-1", "", "test"));
   await confirmActivation(desk, {
-    policy: await createPolicy(desk, "P", { product: "sim" }, MONDAY),
+    policy: await createPolicy(desk, "P", { product: "sim", valid_until: null }, MONDAY),
     licenseKey: "K-1",
     activationCode: code,
     initializationCode: "",

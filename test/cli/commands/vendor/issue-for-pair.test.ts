@@ -11,6 +11,7 @@ import {
 import { unwrap } from "../../../support/licensed-store.ts";
 import { runBerth, runJsonOrThrow, runOrThrow } from "../../../support/run-berth.ts";
 import { copyFolder, tempFolder } from "../../../support/temp-folder.ts";
+import { withEnd } from "../../../support/vendor-commands.ts";
 
 /** Writes a request of the host for two hosts into a file. */
 async function writeRequest({ operations }: OpenHost): Promise<string> {
@@ -28,7 +29,7 @@ interface Issued {
 
 const issueCommand = (dir: string, request: string, ...flags: string[]): string[] => {
   const command = ["vendor", "issue", "--dir", dir, "--request", request, "--slots", "2", "--json"];
-  return [...command, ...flags];
+  return [...command, ...withEnd(flags)];
 };
 
 describe("berth vendor issue for a pair", () => {

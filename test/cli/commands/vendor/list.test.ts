@@ -38,7 +38,7 @@ async function appendIssued(desk: Desk, id: number, serial: number, terms: Terms
     jwk,
     hardware_id: "0".repeat(64),
     request_id: `${id}-${serial}`,
-    terms: applyTermsChanges(desk, null, { product: "CAD", ...terms }),
+    terms: applyTermsChanges(desk, null, { product: "CAD", valid_until: null, ...terms }),
     document: "a.b.c",
   };
   await desk.ledger.transact((append) => append(entry));

@@ -18,6 +18,7 @@ import { unwrap } from "../../../support/licensed-store.ts";
 import { runBerth, runJsonOrThrow } from "../../../support/run-berth.ts";
 import { contentsOf, tempFolder } from "../../../support/temp-folder.ts";
 import { createVendor } from "../../../support/vendor.ts";
+import { withEnd } from "../../../support/vendor-commands.ts";
 
 class Answers {
   readonly place = tempFolder();
@@ -39,7 +40,7 @@ class Answers {
   }
 
   async issue(...flags: string[]) {
-    return runBerth([...(await this.requestFlags()), "--allow-weak-binding", ...flags]);
+    return runBerth([...(await this.requestFlags()), "--allow-weak-binding", ...withEnd(flags)]);
   }
 }
 
@@ -54,7 +55,7 @@ describe("vendor issue gives the newest trust document", () => {
   test("in a file beside the answer, which the site installs with it", async () => {
     const { answers, newest, site } = await openWithOlderSite();
     const { code, stdout, stderr } = await answers.issue("--out", answers.out);
-    expect([code, stderr]).toEqual([0, ""]);
+    expect([code, stderr]).toEqual([0, expect.not.stringContaining("trust")]);
     expect(stdout).toContain(`${answers.trust} is written for the site, too`);
     expect(readText(answers.trust)).toBe(newest);
     unwrap(await site.vendorTrust.trustVendor(readText(answers.trust), "test"));
@@ -70,7 +71,7 @@ describe("vendor issue gives the newest trust document", () => {
     const { answers, newest, site } = await openWithOlderSite();
     const issue = async () =>
       runJsonOrThrow<{ trust: string | null }>([
-        ...(await answers.requestFlags()),
+        ...withEnd(await answers.requestFlags()),
         "--allow-weak-binding",
       ]);
     expect((await issue()).trust).toBe(newest);
@@ -200,7 +201,7 @@ test("a serial that the desk did not issue is a warning, as text and as JSON", a
   for (const name of readdirSync(folder))
     writeFileSync(join(before, name), readFileSync(join(folder, name)));
   const renewal = await answers.issue("--slots", "7", "--out", answers.out);
-  expect([renewal.code, renewal.stderr]).toEqual([0, expect.not.stringContaining("serial")]);
+  expect([renewal.code, renewal.stderr]).toEqual([0, expect.not.stringContaining("warning")]);
   unwrap(await site.licensing.installLicense(readText(answers.out), "test"));
   const restored = new Answers({ ...opened, folder: before });
   const { code, stdout, stderr } = await restored.issue("--slots", "9", "--json");

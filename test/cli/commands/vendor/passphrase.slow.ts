@@ -73,6 +73,8 @@ const policy = ({ dir }: DeskPaths): string[] => [
   "p",
   "--product",
   "CAD",
+  "--valid-until",
+  "never",
   ...dir,
 ];
 

@@ -13,7 +13,7 @@ import { runBerth, runOrThrow, runJsonOrThrow } from "../../../support/run-berth
 import { unwrap } from "../../../support/licensed-store.ts";
 import { tempFolder } from "../../../support/temp-folder.ts";
 import { replaceKey, signNextTrust } from "../../../support/desk-keys.ts";
-import { bothFolders, initDesk } from "../../../support/vendor-commands.ts";
+import { bothFolders, initDesk, withEnd } from "../../../support/vendor-commands.ts";
 
 class DeskAndSite {
   readonly root = tempFolder();
@@ -50,7 +50,7 @@ class DeskAndSite {
       request,
     ]);
     const answer = ["--request", request, "--out", this.path(out), "--allow-weak-binding"];
-    return ["vendor", "issue", ...this.deskFlags, ...answer];
+    return ["vendor", "issue", ...this.deskFlags, ...withEnd(answer)];
   }
 }
 

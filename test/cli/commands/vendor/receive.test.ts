@@ -42,9 +42,8 @@ test("berth vendor receive records a license returned during a renewal, and the 
   const again = await runBerth([...renew, "--slots", "9"]);
   expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("was returned on")]);
 
-  await runOrThrow(
-    exchange.addLicenseCommand(await exchange.requestAndIssue("CAD", "--slots", "5")),
-  );
+  const terms = ["--slots", "5", "--valid-until", "never"];
+  await runOrThrow(exchange.addLicenseCommand(await exchange.requestAndIssue("CAD", ...terms)));
   const next = (await listLicenses()).find(({ license_id }) => license_id !== id);
   expect(next).toMatchObject({ serial: 1, state: "active" });
 });

@@ -81,6 +81,117 @@ test("berth vendor issue --renew prints changes on one line, whatever the custom
   expect(result.stderr).toContain("customer none → Initech\\u000aberth");
 });
 
+describe("the terms before they are signed", () => {
+  /** The lines under the heading `terms of …:`. */
+  const termsIn = (stderr: string, name: string): string[] => {
+    const lines = stderr.split("\n");
+    const first = lines.indexOf(`berth: note: terms of ${name}:`) + 1;
+    const end = lines.findIndex((line, index) => index >= first && !line.startsWith("  "));
+    return first === 0 ? [] : lines.slice(first, end).map((line) => line.slice(2));
+  };
+
+  test("are printed by vendor issue for a new license and for a renewal, with and without --dry-run", async () => {
+    const desk = await VendorDesk.open();
+    const answer = ["--request", await desk.makeRequest(), "--slots", "4"];
+    const until = ["--valid-until", "2098-12-31"];
+    for (const dry of [["--dry-run"], []]) {
+      const { stderr } = await desk.run("issue", ...answer, ...until, ...dry);
+      const id = /terms of license (\d+), serial 1:/.exec(stderr)?.[1] ?? "";
+      const terms = termsIn(stderr, `license ${id}, serial 1`);
+      expect(terms).toContain("slots:                4");
+      expect(terms).toContain("valid until:          2098-12-31 (ends 2099-01-01T00:00:00Z)");
+      if (dry.length > 0) continue;
+      const renewed = await desk.run("issue", "--renew", id, "--slots", "6", "--dry-run");
+      expect(renewed.stderr).toStartWith(`berth: note: license ${id}: slots 4 → 6\n`);
+      expect(termsIn(renewed.stderr, `license ${id}, serial 2`)).toEqual(
+        terms.map((line) => line.replace(/4$/, "6")),
+      );
+    }
+  });
+
+  test("are printed by vendor policy, with and without --dry-run", async () => {
+    const desk = await VendorDesk.open();
+    for (const dry of [["--dry-run"], []]) {
+      const { stderr } = await desk.makePolicy("--slots", "8", ...dry);
+      expect(termsIn(stderr, "policy p")).toContain("slots:                8");
+    }
+  });
+
+  test("are a member of the JSON output instead", async () => {
+    const desk = await VendorDesk.open();
+    const request = ["--request", await desk.makeRequest(), "--valid-until", "never"];
+    for (const result of [
+      await desk.makePolicy("--slots", "8", "--json"),
+      await desk.run("issue", ...request, "--slots", "8", "--json"),
+    ]) {
+      expect(JSON.parse(result.stdout) as object).toMatchObject({ terms: { slots: 8 } });
+      expect(result.stderr).not.toContain("terms of");
+    }
+  });
+
+  test("stay on their lines, whatever the customer's name is", async () => {
+    const desk = await VendorDesk.open();
+    const { stderr } = await desk.makePolicy("--customer", "Initech\n  slots: 9");
+    expect(termsIn(stderr, "policy p")).toContain("customer:             Initech\\u000a  slots: 9");
+  });
+});
+
+describe("a new license or policy without an end", () => {
+  const refusal =
+    "berth: error: the terms do not say when the license ends\n" +
+    "berth: hint: use --valid-until DAY, or --valid-until never for a license without an end\n";
+  const policy = ["--policy-id", "p", "--product", "CAD"];
+
+  test("is refused with a hint that names both forms, and nothing is signed", async () => {
+    const desk = await VendorDesk.open();
+    const request = ["--request", await desk.makeRequest()];
+    const file = ["--terms", desk.writeFile("terms.json", '{"slots":5}')];
+    for (const result of [
+      await desk.run("issue", ...request),
+      await desk.run("issue", ...request, "--new", "--dry-run"),
+      await desk.run("issue", ...request, ...file),
+      await desk.run("policy", ...policy),
+      await desk.run("policy", ...policy, "--license-type", "consumption", "--consumptions", "5"),
+    ])
+      expect(result).toEqual({ code: 1, stdout: "", stderr: refusal });
+    expect(desk.readLedger()).toBe("");
+  });
+
+  test.each([
+    ["--valid-until never", ["--valid-until", "never"], "perpetual"],
+    ["the type perpetual", ["--license-type", "perpetual"], "perpetual"],
+    [
+      "another type with --valid-until never",
+      ["--license-type", "consumption", "--consumptions", "5", "--valid-until", "never"],
+      "consumption",
+    ],
+  ])("is signed with %s", async (_what, flags, license_type) => {
+    const desk = await VendorDesk.open();
+    const { code, stdout } = await desk.run("policy", ...policy, ...flags, "--dry-run");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout) as object).toMatchObject({ license_type, valid_until: null });
+  });
+
+  test("is signed with null in a terms file", async () => {
+    const desk = await VendorDesk.open();
+    const file = ["--terms", desk.writeFile("terms.json", '{"valid_until":null}')];
+    expect((await desk.run("issue", "--request", await desk.makeRequest(), ...file)).code).toBe(0);
+  });
+});
+
+test("berth vendor issue keeps the end of the license that it renews, with --renew and by request", async () => {
+  const desk = await VendorDesk.open();
+  const id = await desk.issueLicense("--valid-until", "2098-12-31");
+  const renewed = await desk.run("issue", "--renew", id, "--slots", "2", "--json");
+  const requested = await desk.run("issue", "--request", await desk.makeRequest(), "--json");
+  for (const [index, { stdout }] of [renewed, requested].entries()) {
+    expect(JSON.parse(stdout) as object).toMatchObject({
+      serial: index + 2,
+      valid_until: "2099-01-01T00:00:00.000Z",
+    });
+  }
+});
+
 describe("--dry-run", () => {
   test("of vendor issue shows the changes and the terms, and signs and writes nothing", async () => {
     const desk = await VendorDesk.open();
@@ -115,7 +226,7 @@ describe("--dry-run", () => {
 test("berth vendor issue writes the same license again for a request that was already answered", async () => {
   const desk = await VendorDesk.open();
   const answer = ["--request", await desk.makeRequest(), "--slots", "4"];
-  const first = await desk.run("issue", ...answer);
+  const first = await desk.run("issue", ...answer, "--valid-until", "2098-12-31");
   const again = await desk.run("issue", ...answer);
   expect([again.code, again.stdout]).toEqual([0, first.stdout]);
   expect(again.stderr).toBe(

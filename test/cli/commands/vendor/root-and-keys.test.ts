@@ -27,6 +27,8 @@ import { runBerth, runJsonOrThrow, runOrThrow, runWithAnswer } from "../../../su
 import { contentsOf, copyFolder, tempFolder } from "../../../support/temp-folder.ts";
 import { bothFolders, initDesk, INIT_DESK } from "../../../support/vendor-commands.ts";
 
+const NO_END = ["--valid-until", "never"];
+
 interface ShownDesk {
   readonly vendor: string;
   readonly fingerprint: string;
@@ -49,7 +51,7 @@ const statesOf = async (desk: string): Promise<string[]> =>
   (await show(desk)).keys.map(({ state }) => state);
 
 const sign = (desk: string) =>
-  runBerth(["vendor", "policy", "--dir", desk, "--policy-id", "p", "--product", "CAD"]);
+  runBerth(["vendor", "policy", "--dir", desk, "--policy-id", "p", "--product", "CAD", ...NO_END]);
 
 const canSign = async (desk: string): Promise<boolean> => (await sign(desk)).code === 0;
 
@@ -583,7 +585,7 @@ describe("a root inside the desk's folder", () => {
     for (const words of [
       ["show"],
       ["list"],
-      ["policy", "--policy-id", "p", "--product", "CAD"],
+      ["policy", "--policy-id", "p", "--product", "CAD", ...NO_END],
       ["backup", backup, "--yes"],
       ["accept", join(root, "trust.jwt")],
       ["key", "new", "--no-passphrase"],
@@ -604,7 +606,7 @@ describe("a root inside the desk's folder", () => {
 
 test("berth vendor policy prints the last day for its codes, and warns under 400 days", async () => {
   const { desk } = await makeVendor();
-  const policy = ["policy", "--dir", desk, "--policy-id", "p", "--product", "CAD"];
+  const policy = ["policy", "--dir", desk, "--policy-id", "p", "--product", "CAD", ...NO_END];
   const { stderr, stdout } = await vendor(...policy, "--json");
   const { codes_until } = JSON.parse(stdout) as { codes_until: string };
   expect(codes_until).toBe((await show(desk)).keys[0]?.until ?? "");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { keyFileIn } from "../../../support/desk-keys.ts";
 import { runBerth } from "../../../support/run-berth.ts";
 import { tempFolder } from "../../../support/temp-folder.ts";
-import { INIT_DESK } from "../../../support/vendor-commands.ts";
+import { INIT_DESK, withEnd } from "../../../support/vendor-commands.ts";
 
 async function newDesk(): Promise<string> {
   const desk = join(tempFolder(), "desk");
@@ -13,8 +13,10 @@ async function newDesk(): Promise<string> {
   return desk;
 }
 
-const policy = (desk: string, ...flags: string[]) =>
-  runBerth(["vendor", "policy", "--dir", desk, "--policy-id", "p", "--product", "CAD", ...flags]);
+const policy = (desk: string, ...flags: string[]) => {
+  const named = ["--policy-id", "p", "--product", "CAD", ...withEnd(flags)];
+  return runBerth(["vendor", "policy", "--dir", desk, ...named]);
+};
 
 describe("berth vendor policy", () => {
   test.each([

@@ -10,6 +10,7 @@ import { parsePrivateKey } from "../../../../src/license/documents/keys.ts";
 import { unwrap } from "../../../support/licensed-store.ts";
 import { runBerth, runJsonOrThrow, runOrThrow } from "../../../support/run-berth.ts";
 import { readFileSync, writeFileSync } from "node:fs";
+import { withEnd } from "../../../support/vendor-commands.ts";
 
 const LINE =
   'the site asks for (not verified): 10 slots, until 2099-12-31, note: "two more people"';
@@ -41,7 +42,7 @@ const issue = (exchange: OfflineExchange, path: string, ...more: string[]) =>
     "--request",
     path,
     "--allow-weak-binding",
-    ...more,
+    ...withEnd(more),
   ]);
 
 describe("the wishes in a request", () => {
