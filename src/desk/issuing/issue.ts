@@ -6,7 +6,8 @@ import type { LicenseRequest } from "../../license/requests/request.ts";
 import type { TermsDocument } from "../../license/terms/terms.ts";
 import { sha256 } from "../../platform/crypto/hash.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { isContinuation, buildSeenEntry, findReturnedButInstalled } from "./request-continuity.ts";
+import { buildSeenEntry, findReturnedButInstalled } from "./request-continuity.ts";
+import { findComparedEntries, isContinuation } from "./request-order.ts";
 import type { Desk } from "../desk.ts";
 import { endOfKey } from "../desk-records.ts";
 import { refuseReturnedLicense, findRenewedLicense } from "./renewed-license.ts";
@@ -16,7 +17,7 @@ import { describeHostDifference } from "../../domain/licenses/terms-difference.t
 import { findSplits } from "./pair-continuity.ts";
 import { findRepeatedRestores, listGraces } from "./restore-grace.ts";
 import { readLicenseKey, type IssueOptions } from "./issue-options.ts";
-import type { LedgerEntry, IssuedEntry } from "../ledger/ledger-entries.ts";
+import type { LedgerEntry, IssuedEntry, SeenEntry } from "../ledger/ledger-entries.ts";
 import { applyTermsChanges, describeDocumentDifference, isSameTerms } from "./apply-terms.ts";
 
 /** A license that is ready to be signed; nothing is written yet. */
@@ -205,12 +206,16 @@ function checkRequest(
     );
   }
   const grace = listGraces(desk, request);
-  const seen = { ...buildSeenEntry(desk, request, at), ...(grace.length > 0 && { grace }) };
+  const buildEntry = (seen: readonly SeenEntry[]): SeenEntry => ({
+    ...buildSeenEntry(desk, request, at, seen),
+    ...(grace.length > 0 && { grace }),
+  });
   const splits = findSplits(desk, request);
   const isForked = splits.length > 0 || !isContinuation(desk, request);
   const installed = findReturnedButInstalled(desk, request);
   const restored = findRepeatedRestores(desk, request);
-  if (!isForked && installed.length === 0 && restored.length === 0) return [seen];
+  if (!isForked && installed.length === 0 && restored.length === 0)
+    return [buildEntry(findComparedEntries(desk, request))];
   const { appliance, request_id } = request;
   if (options.acceptForkReason === null) {
     const removeHint = "ask the site to remove it again and create a new request; ";
@@ -225,7 +230,7 @@ function checkRequest(
   }
   const reason = options.acceptForkReason;
   const split = splits.length > 0 && { split: splits };
-  return [{ type: "forked", at, appliance, request_id, reason, ...split }, seen];
+  return [{ type: "forked", at, appliance, request_id, reason, ...split }, buildEntry([])];
 }
 
 interface ApplianceBinding {

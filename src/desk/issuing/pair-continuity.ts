@@ -2,7 +2,12 @@ import { DAY } from "../../domain/time.ts";
 import type { LicenseRequest } from "../../license/requests/request.ts";
 import type { Desk } from "../desk.ts";
 import type { SeenEntry, SeenPair } from "../ledger/ledger-entries.ts";
-import { isContinuation, seenBefore } from "./request-continuity.ts";
+import {
+  findComparedEntries,
+  findEarlierEntries,
+  isContinuation,
+  isListed,
+} from "./request-order.ts";
 import { buildSeenPair } from "./seen-pair.ts";
 
 /**
@@ -18,13 +23,17 @@ interface SeenRequest extends SeenEntry {
 export function findSplits(desk: Pick<Desk, "ledger">, request: LicenseRequest): string[] {
   const { pair } = request;
   if (pair === undefined) return [];
-  const seen = seenBefore(desk, request).filter(hasPair);
+  const compared = findComparedEntries(desk, request);
+  const seen = compared.filter(hasPair);
+  const isEarlier = isListed(compared, request);
   const here = describeRequest(request.request_id, buildSeenPair(pair));
   const contradictions = seen
     .filter((entry) => entry.pair.log === pair.log)
     .flatMap((entry) => {
       const there = describeRequest(entry.request_id, entry.pair);
-      return findContradictions(entry.pair, pair).map(
+      const isBefore = isEarlier && request.audit.seq < entry.audit_seq;
+      const [earlier, later] = isBefore ? [pair, entry.pair] : [entry.pair, pair];
+      return findContradictions(earlier, later).map(
         (what) => `the pair was split: ${what} (${there}; ${here})`,
       );
     });
@@ -91,9 +100,11 @@ const SILENT_DAYS = 7;
 /** What the vendor should know of the pair of a request, besides that it was split. */
 export function findPairWarnings(desk: Pick<Desk, "ledger">, request: LicenseRequest): string[] {
   const { pair, created_at, appliance } = request;
-  const last = seenBefore(desk, request).at(-1);
+  const last = findEarlierEntries(desk, request).at(-1);
   if (pair === undefined) {
-    const issued = desk.ledger.issuedTo(appliance).at(-1);
+    // The site made an earlier request perhaps before it had the pair.
+    const isEarlier = isListed(findComparedEntries(desk, request), request);
+    const issued = isEarlier ? undefined : desk.ledger.issuedTo(appliance).at(-1);
     return issued?.hosts === undefined && last?.pair === undefined
       ? []
       : ["the site had a pair, and this request does not describe it: a split would not show"];

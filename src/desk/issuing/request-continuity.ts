@@ -2,6 +2,12 @@ import { DAY, type Instant } from "../../domain/time.ts";
 import type { LicenseRequest } from "../../license/requests/request.ts";
 import type { Desk } from "../desk.ts";
 import type { SeenEntry, ConsumptionTotal } from "../ledger/ledger-entries.ts";
+import {
+  findComparedEntries,
+  findEarlierEntries,
+  findHead,
+  findNewHeads,
+} from "./request-order.ts";
 import { buildSeenPair } from "./seen-pair.ts";
 
 /**
@@ -10,34 +16,18 @@ import { buildSeenPair } from "./seen-pair.ts";
  * but a request without one proves nothing.
  */
 
-/** Whether the site's audit log continues from its state at the last request seen. */
-export function isContinuation(desk: Pick<Desk, "ledger">, request: LicenseRequest): boolean {
-  const last = seenBefore(desk, request).at(-1);
-  if (last === undefined) return true;
-  // Each request is itself a line of the audit log, so the next one has a higher number.
-  return isInOrder(request) && request.audit.seq > last.audit_seq && findHead(request, last) >= 0;
-}
-
-/** Index of the last request seen in this request's list of heads; -1: it is not listed. */
-const findHead = ({ heads }: LicenseRequest, last: SeenEntry): number =>
-  heads.findIndex(
-    ({ request_id, audit_seq, sum }) =>
-      request_id === last.request_id && audit_seq === last.audit_seq && sum === last.sum,
-  );
-
-function isInOrder({ request_id, audit, heads }: LicenseRequest): boolean {
-  const newest = heads.at(-1);
-  return (
-    newest?.request_id === request_id &&
-    newest.audit_seq === audit.seq &&
-    newest.sum === audit.sum &&
-    heads.every((head, index) => index === 0 || head.audit_seq > (heads[index - 1]?.audit_seq ?? 0))
-  );
-}
-
-/** The part of a request that the ledger keeps, to compare the next request with. */
-export function buildSeenEntry(desk: Desk, request: LicenseRequest, at: string): SeenEntry {
+/**
+ * The part of a request that the ledger keeps, to compare the next request with. `seen`: what the
+ * ledger has of the site already; nothing, if the request begins anew after an accepted fork.
+ */
+export function buildSeenEntry(
+  desk: Desk,
+  request: LicenseRequest,
+  at: string,
+  seen: readonly SeenEntry[],
+): SeenEntry {
   const { appliance, request_id, created_at, audit, restores = [], pair } = request;
+  const heads = findNewHeads(request, seen);
   return {
     type: "seen",
     at,
@@ -46,6 +36,7 @@ export function buildSeenEntry(desk: Desk, request: LicenseRequest, at: string):
     created_at,
     audit_seq: audit.seq,
     sum: audit.sum,
+    ...(heads.length > 0 && { heads }),
     totals: totalsOf(desk, request),
     ...(restores.length > 0 && { restores: restores.map(({ lineage }) => lineage) }),
     ...(pair !== undefined && { pair: buildSeenPair(pair) }),
@@ -59,7 +50,7 @@ const totalsOf = (desk: Desk, { licenses }: LicenseRequest): ConsumptionTotal[] 
 
 /** Contradictions to earlier requests or to the desk's clock, for a person to judge. */
 export function findRequestWarnings(desk: Desk, request: LicenseRequest, now: Instant): string[] {
-  const [before, last] = [undefined, undefined, ...seenBefore(desk, request)].slice(-2);
+  const [before, last] = [undefined, undefined, ...findEarlierEntries(desk, request)].slice(-2);
   const dateWarnings = findDateWarnings(request, last, now);
   if (last === undefined) return dateWarnings;
   const changes = totalsOf(desk, request).flatMap(({ license_id, total }): Change[] => {
@@ -78,24 +69,10 @@ export function findRequestWarnings(desk: Desk, request: LicenseRequest, now: In
 interface Change {
   readonly license_id: number;
   readonly total: number;
-  /** At the last request seen. */
+  /** At the request before. */
   readonly lastTotal: number;
   /** At the request before that; null: unknown. */
   readonly totalBefore: number | null;
-}
-
-/** The earlier requests of this site, oldest first. */
-export function seenBefore(
-  desk: Pick<Desk, "ledger">,
-  { appliance, request_id }: LicenseRequest,
-): readonly SeenEntry[] {
-  const seen = desk.ledger.seenEntries(appliance);
-  const position = seen.findIndex((entry) => entry.request_id === request_id);
-  const isAnswered = desk.ledger
-    .issuedTo(appliance)
-    .some((entry) => entry.request_id === request_id);
-  if (isAnswered) return seen.slice(0, position);
-  return seen.filter((entry) => entry.request_id !== request_id);
 }
 
 const totalIn = (seen: SeenEntry | undefined, license: number): number | null =>
@@ -219,9 +196,10 @@ export const findReturnedButInstalled = (desk: Desk, request: LicenseRequest): s
     ];
   });
 
-/** Describes the restores and moves of the site since its last request. */
+/** Describes the restores and moves of the site that no request before has reported. */
 export function describeNewRestores(desk: Desk, request: LicenseRequest): string[] {
-  const seenLineages = new Set(desk.ledger.lastSeenEntry(request.appliance)?.restores);
+  const seen = findComparedEntries(desk, request);
+  const seenLineages = new Set(seen.flatMap(({ restores = [] }) => restores));
   return (request.restores ?? [])
     .filter(({ lineage }) => !seenLineages.has(lineage))
     .map(({ at, seq, replaced, moved, grace = [] }) => {

@@ -2,7 +2,7 @@ import type { LicenseRequest } from "../../license/requests/request.ts";
 import type { TermsDocument } from "../../license/terms/terms.ts";
 import type { Desk } from "../desk.ts";
 import type { SeenGrace } from "../ledger/ledger-entries.ts";
-import { seenBefore } from "./request-continuity.ts";
+import { findComparedEntries, findSeenEntries } from "./request-order.ts";
 
 /** This vendor's licenses that began a grace period with a restore, as the request says. */
 export function listGraces(desk: Pick<Desk, "vendor">, request: LicenseRequest): SeenGrace[] {
@@ -20,11 +20,15 @@ export function listGraces(desk: Pick<Desk, "vendor">, request: LicenseRequest):
 /**
  * Licenses that were restored on other hardware twice with the same serial. The site itself extends
  * no grace period; but a backup restored twice on two machines knows of one restore each time.
+ * A restore that the vendor accepted is not found again in the requests that continue that one.
  */
 export function findRepeatedRestores(desk: Desk, request: LicenseRequest): string[] {
   const graces = listGraces(desk, request);
-  const seen = seenBefore(desk, request).flatMap(({ grace = [] }) => grace);
+  const compared = findComparedEntries(desk, request).flatMap(({ grace = [] }) => grace);
+  const accepted = new Set(compared.map(({ lineage }) => lineage));
+  const seen = findSeenEntries(desk, request).flatMap(({ grace = [] }) => grace);
   const repeated = graces.flatMap((grace, index) => {
+    if (accepted.has(grace.lineage)) return [];
     const other = [...seen, ...graces.slice(0, index)].find(
       ({ license_id, serial, lineage }) =>
         license_id === grace.license_id && serial === grace.serial && lineage !== grace.lineage,

@@ -39,6 +39,8 @@ export interface SeenEntry {
   readonly created_at: string;
   readonly audit_seq: number;
   readonly sum: string;
+  /** Earlier requests of the site that no `seen` line since the last fork has; absent: none. */
+  readonly heads?: readonly SeenHead[];
   /** Consumption of this vendor's licenses at that time. */
   readonly totals: readonly ConsumptionTotal[];
   /** Lineages of the restores that the request lists; absent: none. */
@@ -47,6 +49,13 @@ export interface SeenEntry {
   readonly grace?: readonly SeenGrace[];
   /** The pair that the request describes; absent: the request is for one host. */
   readonly pair?: SeenPair;
+}
+
+/** The state of the audit log right before a request. */
+export interface SeenHead {
+  readonly request_id: string;
+  readonly audit_seq: number;
+  readonly sum: string;
 }
 
 export interface SeenGrace {
@@ -72,7 +81,10 @@ export interface SeenHost {
   readonly head: { readonly seq: number; readonly sum: string; readonly at: string } | null;
 }
 
-/** The vendor accepted a request although it did not continue the site's audit log. */
+/**
+ * The vendor accepted a request although it did not continue the site's audit log. Its `seen` line
+ * follows; later requests are compared with that one, and no longer with earlier ones.
+ */
 export interface ForkEntry {
   readonly type: "forked";
   readonly at: string;

@@ -27,6 +27,7 @@ export class LedgerIndex {
   readonly #receipts: ReceiptEntry[] = [];
   readonly #receiptsFor = new Groups<string, ReceiptEntry>();
   readonly #seenOf = new Groups<string, SeenEntry>();
+  readonly #requestsOf = new Groups<string, SeenEntry | ForkEntry>();
   readonly #forks: ForkEntry[] = [];
   readonly #trust: TrustEntry[] = [];
   readonly #keys: KeyEntry[] = [];
@@ -47,10 +48,11 @@ export class LedgerIndex {
         this.#receipts.push(entry);
         return this.#receiptsFor.add(licenseAtAppliance(entry), entry);
       case "seen":
+        this.#requestsOf.add(entry.appliance, entry);
         return this.#seenOf.add(entry.appliance, entry);
       case "forked":
         this.#forks.push(entry);
-        return;
+        return this.#requestsOf.add(entry.appliance, entry);
       case "trust":
         this.#trust.push(entry);
         return;
@@ -116,8 +118,9 @@ export class LedgerIndex {
     return this.#seenOf.get(appliance);
   }
 
-  lastSeenEntry(appliance: string): SeenEntry | null {
-    return this.seenEntries(appliance).at(-1) ?? null;
+  /** The `seen` and `forked` lines of an appliance. */
+  requestEntries(appliance: string): readonly (SeenEntry | ForkEntry)[] {
+    return this.#requestsOf.get(appliance);
   }
 
   forkEntries(): readonly ForkEntry[] {

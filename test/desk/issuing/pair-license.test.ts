@@ -133,7 +133,7 @@ describe("two requests of a pair", () => {
     expect([first.pair?.epoch, second.pair?.epoch]).toEqual([1, 2]);
     expect(findSplits(desk, second)).toEqual([]);
     await issueTestLicense(desk, second);
-    expect(desk.ledger.lastSeenEntry(second.appliance)?.pair).toMatchObject({
+    expect(desk.ledger.seenEntries(second.appliance).at(-1)?.pair).toMatchObject({
       epoch: 2,
       leader: "beta",
       hosts: [{ name: "alpha" }, { name: "beta" }],
@@ -214,6 +214,36 @@ describe("a request of a pair whose audit log continues", () => {
     expect(findPairWarnings(desk, edit(request, { epoch: 6, log: "another" }))).toContain(
       "the pair has another log than at the last request seen: it was formed anew, or split",
     );
+  });
+
+  test("shows and warns of nothing if it is answered after a newer one", async () => {
+    const { desk, alpha } = await openPairOfTwo();
+    const single = await requestFrom(alpha, 1);
+    const older = edit(await requestFrom(alpha), { epoch: 6, leader: "beta", log: "first" });
+    const head = { seq: 1, sum: "0".repeat(64), at: single.created_at };
+    const reported = (request: LicenseRequest, log: string) =>
+      edit(request, {
+        epoch: 7,
+        log,
+        hosts: request.pair?.hosts.map((host) => ({ ...host, head })) ?? [],
+      });
+    const newer = reported(await requestFrom(alpha), "first");
+    const newest = reported(await requestFrom(alpha), "second");
+    await issueTestLicense(desk, newest, TWO);
+    for (const request of [newer, older, single]) {
+      expect(findSplits(desk, request)).toEqual([]);
+      const unreported = "has not reported its state yet";
+      const warnings = findPairWarnings(desk, request).filter((text) => !text.includes(unreported));
+      expect(warnings).toEqual([]);
+      await issueTestLicense(desk, request, request === single ? { isNew: true } : TWO);
+    }
+  });
+
+  test("shows that the epoch went back since a request that is answered after it", async () => {
+    const { desk, alpha } = await openPairOfTwo();
+    const older = edit(await requestFrom(alpha), { epoch: 8 });
+    await issueTestLicense(desk, edit(await requestFrom(alpha), { epoch: 7 }), TWO);
+    expect(findSplits(desk, older).join()).toContain("its epoch went back from 8 to 7");
   });
 
   test("warns of a host that is silent, and of a pair that is no longer described", async () => {
