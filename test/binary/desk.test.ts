@@ -117,7 +117,9 @@ describe("the desk's ledger", () => {
       await runBerth(vendor.issueCommand(await site.makeRequest(), "--slots", "3")),
     ).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/^berth: note: license \d+: slots 1 → 3\n$/) as string,
+      stderr: expect.stringMatching(
+        /^berth: note: license \d+: slots 1 → 3\nberth: note: terms of /,
+      ) as string,
     });
   });
 });
