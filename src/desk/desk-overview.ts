@@ -2,10 +2,15 @@ import type { Instant } from "../domain/time.ts";
 import { fingerprintOf } from "../license/documents/keys.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
-import { Desk } from "./desk.ts";
 import { listIssuingKeys } from "./key-file.ts";
 import { findLicensesToReissue, listLicenses, filterNewestSerials } from "./ledger/license-list.ts";
-import { describeEndOfKey, endOfKey, loadDeskRecords, stateOfKey } from "./desk-records.ts";
+import {
+  describeEndOfKey,
+  endOfKey,
+  isKeyEncrypted,
+  loadDeskRecords,
+  stateOfKey,
+} from "./desk-records.ts";
 import { listAcceptedSplits } from "./issuing/pair-continuity.ts";
 
 /** Describes a desk; needs no passphrase. */
@@ -26,7 +31,7 @@ export async function describeDesk(disk: Disk, folder: string, now: Instant) {
     fingerprint: fingerprintOf(vendor.jwk),
     /** Of the root, as applications need it to check a lease. */
     public_key: vendor.jwk.x,
-    encrypted: await Desk.needsPassphrase(disk, folder),
+    encrypted: isKeyEncrypted(disk, folder, records),
     keys: keys.map((key) => ({
       key: key.id,
       since: key.since,

@@ -5,11 +5,11 @@ import { keyIdOf } from "../license/documents/keys.ts";
 import type { Vendor } from "../license/documents/trust.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
-import { readTrustEntries, refuseOtherFormat } from "./ledger/ledger-lines.ts";
+import { LEDGER_FILE, readTrustEntries, refuseOtherFormat } from "./ledger/ledger-lines.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import type { KeyEntry, TrustEntry } from "./ledger/ledger-entries.ts";
 import { DeskRefused } from "./desk-refused.ts";
-import { rootKeyFile } from "./key-file.ts";
+import { issuingKeyFile, rootKeyFile } from "./key-file.ts";
 import { readTrustDocument, TRUST_FILE, type TrustDocument } from "./trust-document.ts";
 
 /** An issuing key of the desk, by its certificate. */
@@ -40,10 +40,19 @@ export interface DeskTrust extends TrustDocument {
 }
 
 export async function loadDeskRecords(disk: Disk, folder: string): Promise<DeskRecords> {
-  // First: it says best why a folder is no desk.
-  await readDeskTrust(disk, folder);
+  refuseNoDesk(disk, folder);
   return readRecords(disk, folder, await Ledger.open(disk, folder));
 }
+
+function refuseNoDesk(disk: Disk, folder: string): void {
+  refuseRootInside(disk, folder);
+  refuseOtherFormat(disk, folder);
+  if ([TRUST_FILE, LEDGER_FILE].every((name) => disk.stat(join(folder, name)) === null))
+    throw noDesk(folder);
+}
+
+const noDesk = (folder: string): DeskRefused =>
+  new DeskRefused(`${folder} is not a desk`, "create one with berth vendor init");
 
 /** The records of a ledger that is open. */
 export async function readRecords(
@@ -78,8 +87,7 @@ export async function readDeskTrust(
     null,
   );
   if (bytes === null) {
-    if (newest === null)
-      throw new DeskRefused(`${folder} is not a desk`, "create one with berth vendor init");
+    if (newest === null) throw noDesk(folder);
     const trust = await readTrustDocument(newest.document, "the trust document in the ledger");
     return { ...trust, fileFault: `${path} is missing` };
   }
@@ -118,6 +126,12 @@ async function readKeys(entries: readonly KeyEntry[], vendor: Vendor): Promise<C
     keys.push({ id, cert, certificate: verified.value, since: at });
   }
   return keys;
+}
+
+/** Whether the current key needs a passphrase. */
+export function isKeyEncrypted(disk: Disk, folder: string, { keys }: DeskRecords): boolean {
+  const id = keys[0]?.id;
+  return id !== undefined && issuingKeyFile(disk, folder, id).isEncrypted;
 }
 
 export type KeyState = "current" | "earlier" | "ended" | "retired";

@@ -131,25 +131,21 @@ export class Desk implements DeskRecords {
     return Desk.open(disk, folder, passphrase);
   }
 
-  /** Whether the current key needs a passphrase. Refuses a folder that is not a desk. */
-  static async needsPassphrase(disk: Disk, folder: string): Promise<boolean> {
-    await readDeskTrust(disk, folder);
-    const { keys } = await loadDeskRecords(disk, folder);
-    const id = keys[0]?.id;
-    return id !== undefined && issuingKeyFile(disk, folder, id).isEncrypted;
-  }
-
-  /** Opens a desk for signing, after finishing what an interrupted command left. */
+  /**
+   * Opens a desk for signing, after finishing what an interrupted command left. `loaded`: its
+   * records, if they were read before.
+   */
   static async open(
     disk: Disk,
     folder: string,
     passphrase: string | null,
     now: Instant = wallClock(),
+    loaded: DeskRecords | null = null,
   ): Promise<Desk> {
-    const records = await loadDeskRecords(disk, folder);
+    const records = loaded ?? (await loadDeskRecords(disk, folder));
     records.ledger.refuseIfIncomplete();
     const issuing = await readIssuingKey(disk, folder, passphrase, records, now);
-    const isRewritten = await rewriteTrustFile(disk, folder);
+    const isRewritten = await rewriteTrustFile(disk, folder, records);
     const notes = [
       ...records.ledger.notes,
       ...(isRewritten ? [`${TRUST_FILE} was written again from the ledger`] : []),
@@ -463,8 +459,12 @@ async function recordTrust(
 }
 
 /** True: it was missing, or older than in the ledger. */
-async function rewriteTrustFile(disk: Disk, folder: string): Promise<boolean> {
-  const { fileFault } = await readDeskTrust(disk, folder);
+async function rewriteTrustFile(
+  disk: Disk,
+  folder: string,
+  { ledger }: DeskRecords,
+): Promise<boolean> {
+  const { fileFault } = await readDeskTrust(disk, folder, ledger.trustEntries());
   if (fileFault === null) return false;
   return withDeskLock(disk, folder, async () => {
     const { document } = await readDeskTrust(disk, folder);

@@ -1,13 +1,16 @@
+import { join } from "node:path";
 import { verifyCertificate } from "../license/documents/certificate.ts";
 import { describeDocumentFault } from "../license/documents/document-fault.ts";
 import { decodeConfirmationCode, verifyConfirmationCode } from "../license/codes/confirmation.ts";
 import { keyIdOf, type PublicKey } from "../license/documents/keys.ts";
 import { verifyLicense } from "../license/documents/license.ts";
 import type { Vendor } from "../license/documents/trust.ts";
+import { GENESIS } from "../platform/crypto/hash.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { issuingKeyFile, listIssuingKeys } from "./key-file.ts";
 import { LEDGER_LOSS_HINT, findLedgerLoss, readLedgerHead } from "./ledger/ledger-head.ts";
-import { LEDGER_FILE, readLedgerLines } from "./ledger/ledger-lines.ts";
+import { LEDGER_FILE, parseLedgerLine } from "./ledger/ledger-lines.ts";
+import { LineReader } from "./ledger/line-reader.ts";
 import type { IssuedEntry, StatementEntry } from "./ledger/ledger-entries.ts";
 import {
   countUnknownBytes,
@@ -107,13 +110,20 @@ function findOtherKeys(disk: Disk, folder: string, known: readonly string[]): st
 
 async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
   const head = readLedgerHead(disk, folder);
-  const ledger = readLedgerLines(disk, folder);
-  const { lines, torn } = ledger ?? { lines: [], torn: 0 };
-  const faults: DeskFault[] = ledger ? [] : [{ location: LEDGER_FILE, problem: "is missing" }];
+  const path = join(folder, LEDGER_FILE);
+  const isMissing = disk.stat(path) === null;
+  const faults: DeskFault[] = isMissing ? [{ location: LEDGER_FILE, problem: "is missing" }] : [];
+  const reader = new LineReader(disk, path);
+  let [number, before, headSum, hasTrustLine] = [0, GENESIS, null as string | null, false];
   const keys: PublicKey[] = [];
   let lastStatement: StatementEntry | null = null;
   let checked = 0;
-  for (const { number, entry, fault } of lines) {
+  for (const { bytes } of reader) {
+    number += 1;
+    const { entry, sum, fault } = parseLedgerLine(bytes, before);
+    before = sum;
+    if (number === head?.lines) headSum = sum;
+    if (entry?.type === "trust" && entry.version === vendor?.version) hasTrustLine = true;
     const location = `ledger.jsonl line ${number}`;
     if (fault !== null) faults.push({ location, problem: fault });
     if (entry?.type === "key" && vendor !== null) {
@@ -135,16 +145,13 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
     checked += 1;
     if (problem !== null) faults.push({ location, problem });
   }
-  if (torn > 0) {
-    const problem = `ends in an interrupted write of ${torn} bytes; the next command moves it to another file`;
+  if (reader.rest > 0) {
+    const problem = `ends in an interrupted write of ${reader.rest} bytes; the next command moves it to another file`;
     faults.push({ location: LEDGER_FILE, problem });
   }
-  const loss = ledger && findLedgerLoss(head, lines);
+  const loss = isMissing ? null : findLedgerLoss(head, number, headSum);
   if (loss !== null)
     faults.push({ location: "ledger.head", problem: `${loss}: ${LEDGER_LOSS_HINT}` });
-  const hasTrustLine = lines.some(
-    ({ entry }) => entry?.type === "trust" && entry.version === vendor?.version,
-  );
   const unknown = countUnknownBytes(disk, folder, lastStatement);
   const notes = [
     ...(vendor === null || hasTrustLine
@@ -158,7 +165,7 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
         ]
       : []),
   ];
-  return { ledger_lines: lines.length, checked_licenses: checked, faults, notes, keys };
+  return { ledger_lines: number, checked_licenses: checked, faults, notes, keys };
 }
 
 /** The problem; null: the entry is valid. */

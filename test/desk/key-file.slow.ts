@@ -4,6 +4,7 @@ import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
+import { isKeyEncrypted, loadDeskRecords } from "../../src/desk/desk-records.ts";
 import { makeDiskError, FaultyDisk } from "../support/faulty-disk.ts";
 import { hasCompleted, interruptEverywhere } from "../support/interrupted-disk.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -70,7 +71,7 @@ test("a key stored in both forms opens without a passphrase; setting one removes
   };
   expect(await hasCompleted(Desk.changePassphrase(disk, folder, null, "new"))).toBe(false);
   expect(keysIn(folder)).toEqual(["key.jwe", "key.jwk"]);
-  expect(await Desk.needsPassphrase(realDisk, folder)).toBe(false);
+  expect(isKeyEncrypted(realDisk, folder, await loadDeskRecords(realDisk, folder))).toBe(false);
   await Desk.changePassphrase(realDisk, folder, null, "newer");
   expect([keysIn(folder), await opens(folder, "newer")]).toEqual([["key.jwe"], true]);
 });

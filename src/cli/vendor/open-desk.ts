@@ -1,10 +1,11 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
+import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/files/disk.ts";
 import { Failure } from "../frame/command.ts";
 import { Misuse } from "../frame/options.ts";
 import { Desk } from "../../desk/desk.ts";
-import { loadDeskRecords, type DeskRecords } from "../../desk/desk-records.ts";
+import { isKeyEncrypted, loadDeskRecords, type DeskRecords } from "../../desk/desk-records.ts";
 import { withDeskLock } from "../../desk/ledger/ledger.ts";
 import { option } from "../frame/flags.ts";
 import { readInputText } from "../files/output-document.ts";
@@ -29,7 +30,9 @@ export const formatDirFlag = (folder: string): string => `--dir ${quoteIfNeeded(
 
 export async function openDesk(options: DeskKey): Promise<Desk> {
   const { dir } = options;
-  const desk = await Desk.open(realDisk, dir, await readCurrentPassphrase(options));
+  const records = await loadDeskRecords(realDisk, dir);
+  const passphrase = await readCurrentPassphrase(options, records);
+  const desk = await Desk.open(realDisk, dir, passphrase, wallClock(), records);
   printNotes(desk);
   return desk;
 }
@@ -46,11 +49,11 @@ function printNotes({ notes }: DeskRecords): void {
 }
 
 /** From the file, or typed once on the terminal; null: not needed, or not available. */
-export async function readCurrentPassphrase({
-  dir,
-  passphraseFile,
-}: DeskKey): Promise<string | null> {
-  const isNeeded = await Desk.needsPassphrase(realDisk, dir);
+export async function readCurrentPassphrase(
+  { dir, passphraseFile }: DeskKey,
+  records: DeskRecords,
+): Promise<string | null> {
+  const isNeeded = isKeyEncrypted(realDisk, dir, records);
   const fromFile = readPassphraseFile(passphraseFile);
   if (!isNeeded || fromFile !== null || !canAsk()) return fromFile;
   // A desk that is busy for long is refused before a passphrase is typed in vain.

@@ -11,6 +11,7 @@ import type {
   StatementEntry,
   TrustEntry,
 } from "./ledger-entries.ts";
+import type { StatementIndex, StatementPosition } from "./statement-index.ts";
 
 /** A license at one appliance. A license by code keeps its id at another one. */
 type LicenseAtAppliance = Pick<IssuedEntry, "license_id" | "appliance">;
@@ -32,10 +33,13 @@ export class LedgerIndex {
   readonly #trust: TrustEntry[] = [];
   readonly #keys: KeyEntry[] = [];
   readonly #policies = new Groups<string, PolicyEntry>();
-  readonly #statementsOf = new Groups<string, StatementEntry>();
-  #lastStatement: StatementEntry | null = null;
+  readonly #statements: StatementIndex;
 
-  protected add(entry: LedgerEntry): void {
+  constructor(statements: StatementIndex) {
+    this.#statements = statements;
+  }
+
+  protected add(entry: LedgerEntry | StatementPosition): void {
     switch (entry.type) {
       case "issued":
         this.#issued.push(entry);
@@ -62,8 +66,8 @@ export class LedgerIndex {
       case "policy":
         return this.#policies.add(entry.policy_id, entry);
       case "statement":
-        this.#lastStatement = entry;
-        return this.#statementsOf.add(entry.appliance, entry);
+      case "position":
+        return this.#statements.add(entry);
       default:
         // A line of a later version with the same format says nothing to this one.
         return entry satisfies never;
@@ -142,16 +146,16 @@ export class LedgerIndex {
 
   /** The appliances that sent usage statements. */
   statementSenders(): string[] {
-    return this.#statementsOf.keys();
+    return this.#statements.senders();
   }
 
   statementsOf(appliance: string): readonly StatementEntry[] {
-    return this.#statementsOf.get(appliance);
+    return this.#statements.of(appliance);
   }
 
   /** The one of any appliance that was received last. */
   lastStatement(): StatementEntry | null {
-    return this.#lastStatement;
+    return this.#statements.last();
   }
 }
 
@@ -169,9 +173,5 @@ class Groups<Key, Entry> {
 
   get(key: Key): readonly Entry[] {
     return this.#groups.get(key) ?? [];
-  }
-
-  keys(): Key[] {
-    return [...this.#groups.keys()];
   }
 }

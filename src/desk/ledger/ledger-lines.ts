@@ -1,17 +1,12 @@
 import { join } from "node:path";
 import type { Disk } from "../../platform/files/disk.ts";
-import { GENESIS, sha256 } from "../../platform/crypto/hash.ts";
+import { GENESIS } from "../../platform/crypto/hash.ts";
 import { DeskFormatRefused } from "../desk-refused.ts";
 import type { LedgerEntry, TrustEntry } from "./ledger-entries.ts";
+import { LineReader } from "./line-reader.ts";
 
 export const LEDGER_FILE = "ledger.jsonl";
 export const HEAD_FILE = "ledger.head";
-
-const LF = 10;
-
-/** Drops the bytes after the last line feed. */
-export const trimToCompleteLines = (bytes: Uint8Array): Uint8Array =>
-  bytes.subarray(0, bytes.lastIndexOf(LF) + 1);
 
 /** In the first line. Berth 0.2.0 and older, which were never released, wrote no number. */
 export const LEDGER_FORMAT = 3;
@@ -26,9 +21,9 @@ const FIRST_LINE_BYTES = 256 * 1024;
 export function refuseOtherFormat(disk: Disk, folder: string): void {
   const bytes = disk.readPart(join(folder, LEDGER_FILE), 0, FIRST_LINE_BYTES);
   if (bytes === null) return;
-  const lines = new TextDecoder().decode(trimToCompleteLines(bytes));
-  const isEmpty = lines === "";
-  const first = parseEntry(lines.slice(0, lines.indexOf("\n")));
+  const text = new TextDecoder().decode(bytes);
+  const isEmpty = !text.includes("\n");
+  const first = parseLine(text.slice(0, text.indexOf("\n")));
   const isFirst = first?.prev === undefined || first.prev === GENESIS;
   if (isEmpty ? disk.stat(join(folder, HEAD_FILE)) !== null : first === null || !isFirst) return;
   const format = first?.format;
@@ -44,60 +39,44 @@ export function refuseOtherFormat(disk: Disk, folder: string): void {
       );
 }
 
-export interface LedgerLine {
-  /** Counted from 1. */
-  readonly number: number;
+/** Completes the message "the ledger … at line N". */
+export type LineFault = "is damaged" | "does not continue the ledger";
+
+interface LedgerLine {
   /** Null: it cannot be read. */
   readonly entry: LedgerEntry | null;
   /** The hash of the line itself. */
   readonly sum: string;
-  /** Completes the message "the ledger … at line N"; null: the line is intact. */
-  readonly fault: "is damaged" | "does not continue the ledger" | null;
+  /** Null: the line is intact. */
+  readonly fault: LineFault | null;
 }
 
-/** `first`: the number of the first line, and the hash of the line before it. */
-export function parseLedgerLines(
-  bytes: Uint8Array,
-  first: { readonly number: number; readonly sum: string } = { number: 1, sum: GENESIS },
-): { lines: LedgerLine[]; sum: string } {
-  let { sum } = first;
-  const texts = new TextDecoder().decode(bytes).split("\n").slice(0, -1);
-  const lines = texts.map((text, index): LedgerLine => {
-    const parsed = parseEntry(text);
-    const { prev, format: _format, ...entry } = parsed ?? {};
-    const chainFault = prev === sum ? null : "does not continue the ledger";
-    sum = sha256(text);
-    return {
-      number: first.number + index,
-      entry: parsed && (entry as LedgerEntry),
-      sum,
-      fault: parsed === null ? "is damaged" : chainFault,
-    };
-  });
-  return { lines, sum };
+/** `before`: the hash of the line before; null: it is unknown, so the chain is not checked. */
+export function parseLedgerLine(bytes: Buffer, before: string | null): LedgerLine {
+  const line = parseLine(bytes.toString());
+  const chainFault =
+    before === null || line?.prev === before ? null : "does not continue the ledger";
+  return {
+    entry: line && withoutChain(line),
+    sum: Bun.SHA256.hash(bytes, "hex"),
+    fault: line === null ? "is damaged" : chainFault,
+  };
 }
 
-/**
- * Every complete line with its fault, and the number of bytes after the last one; null: there is
- * no ledger.
- */
-export function readLedgerLines(disk: Disk, folder: string) {
-  const bytes = disk.read(join(folder, LEDGER_FILE));
-  if (bytes === null) return null;
-  const complete = trimToCompleteLines(bytes);
-  return { lines: parseLedgerLines(complete).lines, torn: bytes.length - complete.length };
+/** Null: the line is not an entry. */
+export function parseEntry(bytes: Buffer): LedgerEntry | null {
+  const line = parseLine(bytes.toString());
+  return line && withoutChain(line);
 }
 
 /** The ledger's trust documents, oldest first; damaged lines are skipped. */
 export function readTrustEntries(disk: Disk, folder: string): TrustEntry[] {
-  const bytes = disk.read(join(folder, LEDGER_FILE));
-  if (bytes === null) return [];
-  return new TextDecoder()
-    .decode(trimToCompleteLines(bytes))
-    .split("\n")
-    .filter((text) => text.includes('"type":"trust"'))
-    .map(parseEntry)
-    .filter((entry) => entry?.type === "trust");
+  const entries: TrustEntry[] = [];
+  for (const { bytes } of new LineReader(disk, join(folder, LEDGER_FILE))) {
+    const entry = bytes.includes('"type":"trust"') ? parseEntry(bytes) : null;
+    if (entry?.type === "trust") entries.push(entry);
+  }
+  return entries;
 }
 
 type Line = LedgerEntry & {
@@ -107,8 +86,10 @@ type Line = LedgerEntry & {
   readonly format?: number;
 };
 
+const withoutChain = ({ prev: _prev, format: _format, ...entry }: Line): LedgerEntry => entry;
+
 /** Null: the line is not a ledger entry. */
-function parseEntry(line: string): Line | null {
+function parseLine(line: string): Line | null {
   try {
     const entry: unknown = JSON.parse(line);
     const type = (entry as { type?: unknown } | null)?.type;

@@ -2,27 +2,26 @@ import { join } from "node:path";
 import type { Disk } from "../../platform/files/disk.ts";
 import { appendFile, replaceFile } from "../../platform/files/files.ts";
 import { GENESIS, sha256 } from "../../platform/crypto/hash.ts";
+import { cutFile } from "./cut-file.ts";
 import {
   findLedgerLoss,
   LEDGER_LOSS_HINT,
   readLedgerHead,
   updateLedgerHead,
   type LedgerHead,
+  type LedgerPosition,
 } from "./ledger-head.ts";
-import {
-  parseLedgerLines,
-  LEDGER_FILE,
-  LEDGER_FORMAT,
-  trimToCompleteLines,
-} from "./ledger-lines.ts";
+import { LEDGER_FILE, LEDGER_FORMAT } from "./ledger-lines.ts";
 import { DeskRefused } from "../desk-refused.ts";
 import type { LedgerEntry, StatementEntry, StoredLine } from "./ledger-entries.ts";
 import { LedgerIndex } from "./ledger-index.ts";
+import { LEDGER_START, scanLedger, scanTrustedLedger, type ScannedLedger } from "./scan-ledger.ts";
 import {
   readStatementDocuments,
   storeStatement,
   type StatementDocuments,
 } from "./statement-file.ts";
+import { StatementIndex } from "./statement-index.ts";
 
 /**
  * The append-only list of everything the desk signed or received. A line is on disk before its
@@ -32,48 +31,41 @@ import {
 export class Ledger extends LedgerIndex {
   readonly #disk: Disk;
   readonly #folder: string;
-  #size: number;
-  #lines: number;
-  /** The hash of the last line. */
-  #sum: string;
+  #end: LedgerPosition;
   /** Messages for the user of the desk. */
   readonly notes: readonly string[];
   /** Which lines are lost since the last append; then nothing more is appended. */
   readonly loss: string | null;
 
-  private constructor(disk: Disk, folder: string, { bytes, head, notes }: ReadLedger) {
-    super();
+  private constructor(disk: Disk, folder: string, { scanned, head, notes }: ReadLedger) {
+    super(new StatementIndex(disk, folder));
     this.#disk = disk;
     this.#folder = folder;
-    this.#size = bytes.length;
-    const path = join(folder, LEDGER_FILE);
-    const { entries, lines, sum } = parseLines(path, bytes, { number: 1, sum: GENESIS });
-    this.loss = findLedgerLoss(head, lines);
+    this.#end = scanned.end;
+    this.loss = findLedgerLoss(head, scanned.end.lines, scanned.headSum);
     this.notes = this.loss === null ? notes : [...notes, this.loss];
-    for (const entry of entries) this.add(entry);
-    this.#lines = lines.length;
-    this.#sum = sum;
+    for (const entry of scanned.entries) this.add(entry);
   }
 
   /** Cuts off an interrupted write, which never counted; refuses any other damage. */
   static async open(disk: Disk, folder: string): Promise<Ledger> {
-    const head = readLedgerHead(disk, folder);
-    const bytes = readOrRefuse(disk, join(folder, LEDGER_FILE));
-    if (trimToCompleteLines(bytes).length === bytes.length)
-      return new Ledger(disk, folder, { bytes, head, notes: [] });
+    const read = readLedger(disk, folder);
+    if (read.scanned.rest === 0 && read.scanned.fault === null)
+      return new Ledger(disk, folder, read);
     // Read again: another command may have been writing that line.
-    return withDeskLock(
-      disk,
-      folder,
-      async () => new Ledger(disk, folder, { head, ...(await cutOffTornLine(disk, folder)) }),
-    );
+    return withDeskLock(disk, folder, async () => {
+      const { scanned, head } = readLedger(disk, folder);
+      refuseDamage(join(folder, LEDGER_FILE), scanned);
+      const notes = await cutOffTornLine(disk, folder, scanned);
+      return new Ledger(disk, folder, { scanned, head, notes });
+    });
   }
 
   /** Creates a ledger with its first lines, all of them or none. */
   static async create(disk: Disk, folder: string, entries: readonly LedgerEntry[]): Promise<void> {
-    const { text, sum } = formatLines(entries, GENESIS);
+    const { text, end } = formatLines(entries, LEDGER_START);
     await replaceFile(disk, join(folder, LEDGER_FILE), Buffer.from(text));
-    await updateLedgerHead(disk, folder, { lines: entries.length, sum });
+    await updateLedgerHead(disk, folder, end);
   }
 
   /**
@@ -112,29 +104,25 @@ export class Ledger extends LedgerIndex {
   async #readOn(): Promise<void> {
     const path = join(this.#folder, LEDGER_FILE);
     const size = this.#disk.stat(path)?.size ?? 0;
-    if (size === this.#size) return;
-    if (size < this.#size) throw shortened(path);
-    const bytes = this.#disk.readPart(path, this.#size, size - this.#size) ?? new Uint8Array();
-    const complete = trimToCompleteLines(bytes);
-    if (complete.length < bytes.length) await cutOffTornLine(this.#disk, this.#folder);
-    const before = { number: this.#lines + 1, sum: this.#sum };
-    const { entries, sum } = parseLines(path, complete, before);
-    this.#count(entries, complete.length, sum);
+    if (size === this.#end.size) return;
+    if (size < this.#end.size) throw shortened(path);
+    const scanned = scanLedger(this.#disk, path, { start: this.#end });
+    refuseDamage(path, scanned);
+    await cutOffTornLine(this.#disk, this.#folder, scanned);
+    this.#count(scanned.entries, scanned.end);
   }
 
   /** Durable when it returns. */
   async #append(entries: readonly LedgerEntry[]): Promise<void> {
-    const { text, sum } = formatLines(entries, this.#sum);
+    const { text, end } = formatLines(entries, this.#end);
     await appendFile(this.#disk, join(this.#folder, LEDGER_FILE), text);
-    this.#count(entries, Buffer.byteLength(text), sum);
-    await updateLedgerHead(this.#disk, this.#folder, { lines: this.#lines, sum });
+    this.#count(entries, end);
+    await updateLedgerHead(this.#disk, this.#folder, end);
   }
 
-  #count(entries: readonly LedgerEntry[], bytes: number, sum: string): void {
+  #count(entries: ScannedLedger["entries"], end: LedgerPosition): void {
     for (const entry of entries) this.add(entry);
-    this.#lines += entries.length;
-    this.#size += bytes;
-    this.#sum = sum;
+    this.#end = end;
   }
 }
 
@@ -142,45 +130,56 @@ export class Ledger extends LedgerIndex {
 export type Append = (...entries: readonly LedgerEntry[]) => Promise<void>;
 
 interface ReadLedger {
-  /** Complete lines. */
-  readonly bytes: Uint8Array;
+  readonly scanned: ScannedLedger;
   readonly head: LedgerHead | null;
   readonly notes: readonly string[];
 }
 
-/** Moves an interrupted write, which never counted, to another file. Under the lock. */
-async function cutOffTornLine(disk: Disk, folder: string): Promise<Omit<ReadLedger, "head">> {
+/** Checks the chain from `ledger.head` on, or all of it if the ledger does not have that line. */
+function readLedger(disk: Disk, folder: string): ReadLedger {
+  const head = readLedgerHead(disk, folder);
   const path = join(folder, LEDGER_FILE);
-  const all = readOrRefuse(disk, path);
-  const bytes = trimToCompleteLines(all);
-  const torn = all.subarray(bytes.length);
-  if (torn.length === 0) return { bytes, notes: [] };
-  const tornPath = `${path}.${bytes.length}.torn`;
-  const note = `${path} ended in an interrupted write; its ${torn.length} bytes were moved to ${tornPath}`;
-  await replaceFile(disk, tornPath, torn);
-  await replaceFile(disk, path, bytes);
-  return { bytes, notes: [note] };
+  if (disk.stat(path) === null)
+    throw new DeskRefused(`${path} is missing`, "restore it from a backup");
+  const scanned = (head && scanTrustedLedger(disk, path, head)) ?? scanLedger(disk, path, { head });
+  return { scanned, head, notes: [] };
+}
+
+function refuseDamage(path: string, { fault }: ScannedLedger): void {
+  if (fault === null) return;
+  throw new DeskRefused(
+    `${path} ${fault.problem} at line ${fault.line}`,
+    "restore it from a backup; another program than berth wrote to it",
+  );
+}
+
+/** Moves an interrupted write, which never counted, to another file. Under the lock. */
+async function cutOffTornLine(
+  disk: Disk,
+  folder: string,
+  { end, rest }: ScannedLedger,
+): Promise<string[]> {
+  if (rest === 0) return [];
+  const path = join(folder, LEDGER_FILE);
+  const tornPath = await cutFile(disk, path, end.size, rest);
+  return [`${path} ended in an interrupted write; its ${rest} bytes were moved to ${tornPath}`];
 }
 
 const shortened = (path: string): DeskRefused =>
   new DeskRefused(`${path} became shorter while it was open`, "run the command again");
 
-/** The lines of `entries` after a line with this hash, and the hash of the last one. */
-function formatLines(entries: readonly LedgerEntry[], before: string) {
-  let sum = before;
+/** The lines of `entries` after a position, and the one after them. */
+function formatLines(entries: readonly LedgerEntry[], before: LedgerPosition) {
+  let { sum } = before;
   const lines = entries.map((entry) => {
     const format = sum === GENESIS && { format: LEDGER_FORMAT };
     const line = JSON.stringify({ ...entry, ...format, prev: sum });
     sum = sha256(line);
     return `${line}\n`;
   });
-  return { text: lines.join(""), sum };
-}
-
-function readOrRefuse(disk: Disk, path: string): Uint8Array {
-  const bytes = disk.read(path);
-  if (bytes !== null) return bytes;
-  throw new DeskRefused(`${path} is missing`, "restore it from a backup");
+  const text = lines.join("");
+  const size = before.size + Buffer.byteLength(text);
+  return { text, end: { lines: before.lines + entries.length, sum, size } };
 }
 
 /** So long a command waits for others. */
@@ -212,24 +211,3 @@ export async function withDeskLock<T>(
     lock.release();
   }
 }
-
-/** Where parsing begins: the number of the first line, and the hash of the line before it. */
-interface ChainStart {
-  readonly number: number;
-  readonly sum: string;
-}
-
-function parseLines(path: string, bytes: Uint8Array, start: ChainStart) {
-  const { lines, sum } = parseLedgerLines(bytes, start);
-  const entries = lines.map(({ number, entry, fault }) => {
-    if (fault !== null || entry === null) throw damaged(path, number, fault ?? "is damaged");
-    return entry;
-  });
-  return { entries, lines, sum };
-}
-
-const damaged = (path: string, line: number, problem: string): DeskRefused =>
-  new DeskRefused(
-    `${path} ${problem} at line ${line}`,
-    "restore it from a backup; another program than berth wrote to it",
-  );

@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { Disk } from "../../platform/files/disk.ts";
-import { appendFile, replaceFile } from "../../platform/files/files.ts";
+import { appendFile } from "../../platform/files/files.ts";
 import { sha256 } from "../../platform/crypto/hash.ts";
 import { DeskRefused } from "../desk-refused.ts";
+import { cutFile } from "./cut-file.ts";
 import type { StatementEntry, StoredLine } from "./ledger-entries.ts";
 
 export const STATEMENTS_FILE = "statements.jsonl";
@@ -49,16 +50,8 @@ async function cutOffUnknownLines(
       `restore it from a backup; to go on without the lost statements, make it an empty file`,
     );
   }
-  const unknown = disk.readPart(path, end, (size ?? 0) - end) ?? new Uint8Array();
-  if (unknown.length === 0) return end;
-  await replaceFile(disk, `${path}.${end}.torn`, unknown);
-  const file = disk.open(path);
-  try {
-    file.truncate(end);
-    await file.sync();
-  } finally {
-    file.close();
-  }
+  const unknown = (size ?? 0) - end;
+  if (unknown > 0) await cutFile(disk, path, end, unknown);
   return end;
 }
 

@@ -80,7 +80,7 @@ describe("an answer to a request", () => {
     const seen = { type: "seen", at: issued.at, appliance, request_id } as const;
     const auditState = { created_at: request.created_at, audit_seq: audit.seq, sum: audit.sum };
     expect(readLedger(folder)).toEqual<object[]>([
-      expect.objectContaining({ type: "trust", version: 1, format: 2 }) as object,
+      expect.objectContaining({ type: "trust", version: 1, format: 3 }) as object,
       expect.objectContaining({ type: "key", key: issued.key }) as object,
       { ...seen, ...auditState, totals: [] },
       issued,

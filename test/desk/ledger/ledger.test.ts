@@ -9,6 +9,7 @@ import { Desk } from "../../../src/desk/desk.ts";
 import { issueLicense, prepareLicense } from "../../../src/desk/issuing/issue.ts";
 import { Ledger } from "../../../src/desk/ledger/ledger.ts";
 import { receiveReceipt } from "../../../src/desk/issuing/receive-receipt.ts";
+import { verifyDesk } from "../../../src/desk/verify-desk.ts";
 import { openAppliance, type Appliance } from "../../support/appliance.ts";
 import {
   DEFAULT_ISSUE_OPTIONS,
@@ -124,13 +125,15 @@ describe("the ledger", () => {
     expect((await open(folder)).ledger.issuedEntries()).toHaveLength(3);
   });
 
-  test("is refused with the line number if a line was removed or changed", async () => {
+  test("without ledger.head is refused with the line number if a line was removed or changed", async () => {
     const { desk, folder, site } = await openDeskAndSite();
     for (const slots of [1, 2, 3]) {
       await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots } });
     }
     const lines = readLedger(folder).split("\n");
     expect(lines).toHaveLength(9);
+    const head = readFileSync(join(folder, "ledger.head"));
+    rmSync(join(folder, "ledger.head"));
     const openWith = async (changed: string[]): Promise<unknown> => {
       writeFileSync(join(folder, "ledger.jsonl"), changed.join("\n"));
       return open(folder).then(
@@ -148,8 +151,65 @@ describe("the ledger", () => {
     }
     const { prev: _prev, ...bare } = JSON.parse(lines[6] ?? "") as { prev: string };
     expect(await openWith(lines.with(6, JSON.stringify(bare)))).toContain("at line 7");
+    writeFileSync(join(folder, "ledger.head"), head);
     expect(await openWith(lines.toSpliced(7, 1))).toBe("ledger.jsonl has only 7 of its 8 lines");
     expect(await openWith(lines)).toBe("opened");
+  });
+
+  test("with a line changed before ledger.head opens, and verify names the line", async () => {
+    const { desk, folder, site } = await openDeskAndSite();
+    for (const slots of [1, 2, 3])
+      await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots } });
+    const lines = readLedger(folder).split("\n");
+    for (let index = 0; index < 7; index += 1) {
+      const changed = lines[index]?.replace('"at":"2026', '"at":"2025') ?? "";
+      expect(changed).not.toBe(lines[index]);
+      writeFileSync(join(folder, "ledger.jsonl"), lines.with(index, changed).join("\n"));
+      expect((await open(folder)).ledger.issuedEntries()).toHaveLength(3);
+      const { faults } = await verifyDesk(realDisk, folder, null);
+      expect(faults).toEqual([
+        { location: `ledger.jsonl line ${index + 2}`, problem: "does not continue the ledger" },
+      ]);
+    }
+    const path = join(folder, "ledger.jsonl");
+    const last = lines[7]?.replace('"at":"2026', '"at":"2025') ?? "";
+    writeFileSync(path, lines.with(7, last).join("\n"));
+    expect(open(folder)).rejects.toThrow("line 8 was changed after it was written");
+    for (let index = 0; index < 7; index += 1) {
+      writeFileSync(path, lines.toSpliced(index, 1).join("\n"));
+      expect(open(folder)).rejects.toThrow(`does not continue the ledger at line ${index + 1}`);
+    }
+    writeFileSync(path, lines.with(4, `{${" ".repeat((lines[4] ?? "").length - 1)}`).join("\n"));
+    expect(open(folder)).rejects.toThrow("is damaged at line 5");
+  });
+
+  test("checks the lines that ledger.head does not count yet", async () => {
+    const { desk, folder, site } = await openDeskAndSite();
+    await issueTestLicense(desk, await makeRequestFrom(site));
+    const head = readFileSync(join(folder, "ledger.head"));
+    await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots: 7 } });
+    writeFileSync(join(folder, "ledger.head"), head);
+    const text = readLedger(folder);
+    expect((await open(folder)).ledger.issuedEntries()).toHaveLength(2);
+    const lines = text.split("\n");
+    const changed = lines.with(4, lines[4]?.replace('"at":"2026', '"at":"2025') ?? "").join("\n");
+    expect(changed).not.toBe(text);
+    writeFileSync(join(folder, "ledger.jsonl"), changed);
+    expect(open(folder)).rejects.toThrow("does not continue the ledger at line 6");
+  });
+
+  test("is read once when a desk is opened, except for its first line", async () => {
+    const { folder } = await openDeskAndSite();
+    const disk = new FaultyDisk();
+    const lengths: number[] = [];
+    const readPart = disk.readPart.bind(disk);
+    disk.readPart = (path, offset, length) => {
+      if (path.endsWith("ledger.jsonl")) lengths.push(length);
+      return readPart(path, offset, length);
+    };
+    await Desk.open(disk, folder, null);
+    expect(lengths.filter((length) => length > 256 * 1024)).toHaveLength(1);
+    expect(disk.listCalls("read")).not.toContain("read ledger.jsonl");
   });
 
   test("is reported as missing if its file is gone, and not created again", async () => {
@@ -213,7 +273,7 @@ test("a line that another command appends while the ledger is opened is no lost 
   const disk = new FaultyDisk();
   let reads = 0;
   disk.beforeCall = ({ name, path }) => {
-    reads += name === "read" && /ledger\.(?:head|jsonl)$/.test(path) ? 1 : 0;
+    reads += name.startsWith("read") && /ledger\.(?:head|jsonl)$/.test(path) ? 1 : 0;
     if (reads === 2) cpSync(folder, earlier, { recursive: true });
   };
   expect((await Ledger.open(disk, earlier)).loss).toBeNull();

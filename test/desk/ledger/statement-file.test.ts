@@ -116,6 +116,36 @@ describe("statements.jsonl", () => {
   });
 });
 
+describe("a statement's line of the ledger", () => {
+  test.each<[what: string, change: (line: string) => string, isRead: boolean]>([
+    ["changed", (line) => line.replace('"n":1', '"n":7'), true],
+    ["no JSON any more", (line) => line.replace('"n":1,', '"n":,1'), false],
+  ])(
+    "that is %s before ledger.head is found by verify, not when the desk is opened",
+    async (_what, change, isRead) => {
+      const { desk, folder, second } = await openWithStatements();
+      const number = ledgerLines(folder).length;
+      await receive(desk, second);
+      const lines = ledgerLines(folder);
+      const changed = change(lines[number - 1] ?? "");
+      expect(changed).not.toBe(lines[number - 1]);
+      const text = lines.with(number - 1, changed).join("\n");
+      writeFileSync(join(folder, "ledger.jsonl"), `${text}\n`);
+      const { ledger } = await Desk.open(realDisk, folder, null);
+      const [appliance = ""] = ledger.statementSenders();
+      if (isRead) expect(ledger.statementsOf(appliance).map(({ n }) => n)).toEqual([7, 2]);
+      else expect(() => ledger.statementsOf(appliance)).toThrow("ledger.jsonl is damaged at byte");
+      const faults = await faultsOf(folder);
+      expect(faults).toContain(`ledger.jsonl line ${number + 1}: does not continue the ledger`);
+      expect(faults.join("\n")).toContain(`ledger.jsonl line ${number}: `);
+      rmSync(join(folder, "ledger.head"));
+      expect(Desk.open(realDisk, folder, null)).rejects.toThrow(
+        isRead ? `at line ${number + 1}` : `is damaged at line ${number}`,
+      );
+    },
+  );
+});
+
 test.each([
   ["a statement", 0],
   ["a statement after an interrupted one", 1],

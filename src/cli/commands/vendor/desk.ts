@@ -1,6 +1,7 @@
 import { fingerprintOf } from "../../../license/documents/keys.ts";
 import { realDisk } from "../../../platform/files/disk.ts";
 import { Misuse } from "../../frame/options.ts";
+import { loadDeskRecords } from "../../../desk/desk-records.ts";
 import { Desk, usualRootFolder } from "../../../desk/desk.ts";
 import { Root } from "../../../desk/root.ts";
 import type { Command } from "../../frame/command.ts";
@@ -118,7 +119,8 @@ const passphrase = defineCommand({
     refuseBothPassphrases(source);
     checkNewPassphrase(source);
     refuseLinkedKeys(dir);
-    const old = await readCurrentPassphrase({ dir, passphraseFile });
+    const records = await loadDeskRecords(realDisk, dir);
+    const old = await readCurrentPassphrase({ dir, passphraseFile }, records);
     // Checked before the new one is typed twice: the old one must open a key.
     await Desk.refuseWrongPassphrase(realDisk, dir, old);
     const next = await readNewPassphrase(source);
