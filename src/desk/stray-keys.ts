@@ -3,6 +3,7 @@ import { parseKeyText } from "../license/documents/encrypted-key.ts";
 import type { PublicKey } from "../license/documents/keys.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { errorCode } from "../platform/files/system-error.ts";
+import { listPresets, PRESETS_FOLDER } from "./desk-files.ts";
 import { isIssuingKeyFile } from "./key-file.ts";
 
 /** A file in the desk's folder that has, or may have, the vendor's root key. */
@@ -15,7 +16,8 @@ export interface StrayKey {
 /** Copies of the root under any name. An encrypted key does not say whose it is. */
 export function findStrayKeys(disk: Disk, folder: string, root: PublicKey): StrayKey[] {
   if (disk.stat(folder) === null) return [];
-  return disk.list(folder).flatMap((name): StrayKey[] => {
+  const presets = listPresets(disk, folder).map((name) => `${PRESETS_FOLDER}/${name}`);
+  return [...disk.list(folder), ...presets].flatMap((name): StrayKey[] => {
     if ((disk.stat(join(folder, name))?.size ?? 0) > MAX_KEY_BYTES) return [];
     const bytes = readRegularFile(disk, join(folder, name));
     const text = new TextDecoder().decode(bytes ?? new Uint8Array()).trim();
@@ -32,7 +34,7 @@ const MAX_KEY_BYTES = 4_096;
 const ENCRYPTED_KEY = /^eyJ[\w-]+(?:\.[\w-]+){4}$/;
 
 /** Null for a subfolder. */
-export function readRegularFile(disk: Disk, path: string): Uint8Array<ArrayBuffer> | null {
+function readRegularFile(disk: Disk, path: string): Uint8Array<ArrayBuffer> | null {
   try {
     return disk.read(path);
   } catch (error) {

@@ -1,8 +1,17 @@
 // A command that is killed between two of its changes to the disk: the next one goes on, and nothing
 // is signed without a line in the ledger.
 import { expect, test } from "bun:test";
-import { cpSync, readdirSync, readFileSync } from "node:fs";
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
+import { backUpDesk } from "../../src/desk/desk-backup.ts";
+import { restoreDesk } from "../../src/desk/desk-restore.ts";
 import { Desk, usualPeriod, usualRootFolder } from "../../src/desk/desk.ts";
 import { Root } from "../../src/desk/root.ts";
 import { verifyDesk } from "../../src/desk/verify-desk.ts";
@@ -136,6 +145,34 @@ test("the root signs the next version: its folder has the old or the new documen
       ]);
     },
   );
+});
+
+test("berth vendor restore: the folder has the whole desk, or the next restore makes it", async () => {
+  const makeCopy = await copies((folder) => {
+    mkdirSync(join(folder, "presets"));
+    writeFileSync(join(folder, "presets", "CAD.json"), "{}");
+    return Promise.resolve();
+  });
+  const folder = await makeCopy();
+  const file = join(tempFolder(), "desk.backup");
+  await backUpDesk(realDisk, folder, "2026-03-02T00:00:00Z", (text) => appendFileSync(file, text));
+  const attempts = await interruptEverywhere(
+    newFolder,
+    (disk, back) => restoreDesk(disk, back, file),
+    async (back, isFinished) => {
+      const isThere = realDisk.stat(back) !== null;
+      if (isFinished) expect(isThere).toBe(true);
+      if (!isThere) await restoreDesk(realDisk, back, file);
+      await expectIntact(back);
+      expect(readdirSync(back).toSorted()).toEqual(
+        readdirSync(folder)
+          .filter((name) => !name.endsWith(".lock"))
+          .toSorted(),
+      );
+      expect(readFileSync(join(back, "presets", "CAD.json"), "utf8")).toBe("{}");
+    },
+  );
+  expect(attempts).toBeGreaterThan(15);
 });
 
 const ledgerOf = (folder: string): string => readFileSync(join(folder, "ledger.jsonl"), "utf8");

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, readSync, statSync, type Stats } from "node:fs";
+import { closeSync, openSync, readSync, statSync, type Stats } from "node:fs";
 import { errorCode } from "../../platform/files/system-error.ts";
 import { Misuse } from "../frame/options.ts";
 import { Failure } from "../frame/command.ts";
@@ -19,12 +19,14 @@ export function readInputBytes(path: string | undefined | null, what: string): U
   return bytes;
 }
 
-/** The same for a file that may be of any size; not for standard input. */
-export function readWholeFile(path: string | undefined, what: string): Uint8Array {
+/** For a file of any size, which is read in parts; not for standard input. */
+export function requireReadableFile(path: string | undefined, what: string): string {
   if (path === undefined || path === "") throw new Misuse(`${what} is required`, "specify a file");
   if (isFolder(path)) throw new Failure(`${path} is a folder`, `specify a file: ${what}`);
+  requireRegularFile(path, what);
   try {
-    return readFileSync(path);
+    closeSync(openSync(path, "r"));
+    return path;
   } catch (error) {
     throw toReadError(error, path);
   }

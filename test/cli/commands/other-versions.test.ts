@@ -161,21 +161,23 @@ describe.each<[version: string, files: Files]>([
     const { code, stdout, stderr } = await runUnchanged(folder, ...words);
     expect([code, stdout, stderr]).toEqual([78, "", refusal]);
   });
+});
 
-  test("is not restored from its backup", async () => {
-    const entries = Object.entries(files).map(([name, text]) => ({
-      name,
-      sha256: sha256(text),
-      content: Buffer.from(text).toString("base64"),
-    }));
-    const head = { kind: "berth-desk-backup", version: 1, made_at: "", vendor: "" };
-    const file = join(tempFolder(), "desk.backup");
-    writeFileSync(file, JSON.stringify({ ...head, files: entries }));
-    const folder = join(tempFolder(), "desk");
-    const args = ["vendor", "restore", file, "--dir", folder];
-    const { code, stderr } = await runUnchanged(dirname(file), ...args);
-    expect([code, stderr, existsSync(folder)]).toEqual([78, refusal, false]);
-  });
+test.each([
+  ["of Berth 0.2.0 and older", JSON.stringify({ version: 1, files: [] }, null, 1), 1],
+  ["of a newer version", '{"version":3}\n', 3],
+])("a backup of a desk %s is refused with exit code 78", async (_which, text, version) => {
+  const file = join(tempFolder(), "desk.backup");
+  writeFileSync(file, text.replace("{", '{"kind": "berth-desk-backup",'));
+  const folder = join(tempFolder(), "desk");
+  const args = ["vendor", "restore", file, "--dir", folder];
+  const { code, stderr } = await runUnchanged(dirname(file), ...args);
+  expect([code, stderr, existsSync(folder)]).toEqual([
+    78,
+    `berth: error: this backup of a desk has version ${version}; this version of berth reads version 2\n` +
+      "berth: hint: use the version of berth that wrote it\n",
+    false,
+  ]);
 });
 
 test("a desk of a newer version is refused with exit code 78, and stays as it is", async () => {

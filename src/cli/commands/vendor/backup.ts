@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { wallClock } from "../../../platform/clock.ts";
 import { realDisk, type OpenFile } from "../../../platform/files/disk.ts";
@@ -7,17 +6,17 @@ import { Misuse } from "../../frame/options.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";
 import { readDeskTrust } from "../../../desk/desk-records.ts";
 import { backUpDesk, hasUnencryptedKey } from "../../../desk/desk-backup.ts";
-import { openDeskBackup, restoreDesk } from "../../../desk/desk-backup.ts";
+import { countBackedUpFiles, restoreDesk } from "../../../desk/desk-restore.ts";
 import { TRUST_FILE } from "../../../desk/trust-document.ts";
 import { verifyDesk, type DeskVerification } from "../../../desk/verify-desk.ts";
 import { EXIT_OK, EXIT_FAILURE, type Command } from "../../frame/command.ts";
 import { confirm } from "../../frame/confirm.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
-import { readWholeFile } from "../../files/input-file.ts";
+import { requireReadableFile } from "../../files/input-file.ts";
 import { readPassphraseFile } from "../../vendor/open-desk.ts";
 import { refuseToReplace, writeOutput } from "../../files/output-file.ts";
-import { formatCount, formatTable } from "../../frame/terminal.ts";
+import { escapeToOneLine, formatCount, formatTable, withProgress } from "../../frame/terminal.ts";
 
 const verify = defineCommand({
   name: "vendor verify",
@@ -84,26 +83,46 @@ const backup = defineCommand({
         "the key is stored without a passphrase: anyone who can read the backup can sign licenses; continue?";
       await confirm({ yes }, question, "set one with berth vendor passphrase");
     }
-    const text = await backUpDesk(realDisk, folder, rfc3339(wallClock()));
-    const write = (file: OpenFile): void => writeAll(file, Buffer.from(text));
-    const files = await writeOutput(out, write, countFiles);
-    const { faults } = await verifyDesk(realDisk, folder, null);
+    const at = rfc3339(wallClock());
+    let leftOut: readonly string[] = [];
+    const fill = async (out: OpenFile): Promise<void> => {
+      const write = (text: string): void => writeAll(out, Buffer.from(text));
+      ({ leftOut } = await backUpDesk(realDisk, folder, at, write));
+    };
+    const files = await withProgress("backup", () => writeOutput(out, fill, checkBackup));
+    const { faults } = await withProgress("check of the desk", () =>
+      verifyDesk(realDisk, folder, null, "hashes"),
+    );
     return {
-      warnings: faults.map(
-        ({ location, problem }) =>
-          `the desk has a fault, and its backup has it too: ${location}: ${problem}`,
-      ),
-      json: { path: out, files, faults },
+      warnings: [...describeLeftOut(leftOut, "the backup"), ...describeFaults(faults)],
+      json: { path: out, files, left_out: leftOut, faults },
       text: `${out} contains ${formatCount(files, "file")} and was verified`,
+      exitCode: faults.length === 0 ? EXIT_OK : EXIT_FAILURE,
     };
   },
 });
 
-/** Reads the backup from the disk before it gets its name. */
-const countFiles = (path: string): number =>
-  openDeskBackup(textOf(readFileSync(path))).files.length;
+/** Reads it from the disk before it gets its name; returns the number of its files. */
+const checkBackup = (path: string): number => countBackedUpFiles(realDisk, path);
 
-const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+const describeLeftOut = (names: readonly string[], where: string): string[] =>
+  names.map((name) => escapeToOneLine(`${name} is not a file of a desk, and is not in ${where}`));
+
+/** A lost file of statements is a fault for each of them. */
+const MAX_FAULTS = 10;
+
+function describeFaults(faults: DeskVerification["faults"]): string[] {
+  const more = faults.length - MAX_FAULTS;
+  return [
+    ...faults
+      .slice(0, MAX_FAULTS)
+      .map(
+        ({ location, problem }) =>
+          `the desk has a fault, and its backup has it too: ${location}: ${problem}`,
+      ),
+    ...(more > 0 ? [`${formatCount(more, "more fault")}: berth vendor verify names them`] : []),
+  ];
+}
 
 const restore = defineCommand({
   name: "vendor restore",
@@ -113,13 +132,18 @@ const restore = defineCommand({
   examples: ["berth vendor restore /media/usb/desk.backup --dir desk"],
   async run({ dir }, { args: [file] }) {
     const folder = resolve(dir);
-    const opened = openDeskBackup(textOf(readWholeFile(file, "a desk's backup")));
-    await restoreDesk(realDisk, folder, opened);
-    const { faults } = await verifyDesk(realDisk, folder, null);
-    const { vendor, made_at: created_at } = opened;
+    const path = requireReadableFile(file, "a desk's backup");
+    const opened = await withProgress("restore", () => restoreDesk(realDisk, folder, path));
+    const { faults } = await withProgress("check of the desk", () =>
+      verifyDesk(realDisk, folder, null),
+    );
+    const { vendor, made_at: created_at, leftOut } = opened;
     return {
-      warnings: faults.map(({ location, problem }) => `${location}: ${problem}`),
-      json: { folder, vendor, created_at, faults },
+      warnings: [
+        ...describeLeftOut(leftOut, "the restored desk"),
+        ...faults.map(({ location, problem }) => `${location}: ${problem}`),
+      ],
+      json: { folder, vendor, created_at, left_out: leftOut, faults },
       text: [
         `the desk as of ${created_at} is restored in ${folder}`,
         "licenses issued after that time are not in its ledger: do not use both desks",

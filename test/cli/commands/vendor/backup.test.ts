@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { realDisk } from "../../../../src/platform/files/disk.ts";
 import { confirmActivation, createPolicy } from "../../../../src/desk/issuing/airgap.ts";
-import { Desk } from "../../../../src/desk/desk.ts";
+import { Desk, usualRootFolder } from "../../../../src/desk/desk.ts";
 import { runBerth, runOrThrow, runJsonOrThrow } from "../../../support/run-berth.ts";
 import {
   issueTestLicense,
@@ -207,19 +207,24 @@ describe("berth vendor verify", () => {
   });
 });
 
-/** The content of every file in a folder except locks, by name. */
+/** The content of every file in a folder and its presets except locks, by name. */
 const contents = (folder: string): Record<string, string> =>
   Object.fromEntries(
-    readdirSync(folder)
-      .filter((name) => !name.endsWith(".lock"))
-      .map((name) => [name, readFileSync(join(folder, name), "utf8")]),
+    readdirSync(folder, { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isFile() && !entry.name.endsWith(".lock"))
+      .map((entry) => {
+        const path = join(entry.parentPath, entry.name);
+        return [relative(folder, path), readFileSync(path, "utf8")];
+      }),
   );
 
 describe("berth vendor backup and restore", () => {
   test("restore a desk unchanged, with its key as it was stored", async () => {
     const folder = await makeFilledDesk();
     await encryptDeskKeys(folder, "correct horse");
-    writeFileSync(join(folder, "a policy.jwt"), "kept too");
+    mkdirSync(join(folder, "presets"), { mode: 0o700 });
+    writeFileSync(join(folder, "presets", "CAD 10.json"), '{"slots": 10}');
+    writeFileSync(join(folder, "statements.jsonl.0.torn"), "x");
     const root = tempFolder();
     const [file, back] = [join(root, "desk.backup"), join(root, "back")];
     expect(await runOrThrow(["vendor", "backup", file, "--dir", folder])).toContain("was verified");
@@ -236,7 +241,10 @@ describe("berth vendor backup and restore", () => {
 
   test("restore a desk of several megabytes", async () => {
     const folder = await makeFilledDesk();
-    writeFileSync(join(folder, "a policy.jwt"), "policy ".repeat(500_000));
+    const text = "an interrupted write ".repeat(500_000);
+    writeFileSync(join(folder, "ledger.jsonl.0.torn"), text);
+    for (const size of [0, 1, 48 * 1024, 48 * 1024 + 1])
+      writeFileSync(join(folder, `ledger.jsonl.${size}.torn`), text.slice(0, size));
     const root = tempFolder();
     const [file, back] = [join(root, "desk.backup"), join(root, "back")];
     await runOrThrow(["vendor", "backup", file, "--dir", folder, "--yes"]);
@@ -268,51 +276,137 @@ describe("berth vendor backup and restore", () => {
     expect((await runBerth(inside)).code).toBe(2);
   });
 
-  test("write a backup of a damaged desk with a warning", async () => {
+  test("write a backup of a damaged desk, name the faults and end with exit code 1", async () => {
     const folder = await makeFilledDesk();
     writeLines(folder, linesOf(folder).toSpliced(1, 1));
     const file = join(tempFolder(), "desk.backup");
     const result = await runBerth(["vendor", "backup", file, "--dir", folder, "--yes"]);
-    expect([result.code, result.stderr]).toEqual([
-      0,
+    expect([result.code, result.stdout, result.stderr]).toEqual([
+      1,
+      expect.stringContaining("was verified"),
       expect.stringContaining("ledger.jsonl line 2"),
     ]);
+    const back = join(tempFolder(), "back");
+    const restored = await runBerth(["vendor", "restore", file, "--dir", back]);
+    expect(restored.stderr).toContain("ledger.jsonl line 2");
+    expect(contents(back)).toEqual(contents(folder));
   });
 
-  interface BackupFile {
-    readonly files: { readonly name: string; readonly content: string }[];
-  }
+  test("name the first faults, and how many more there are", async () => {
+    const folder = await makeFilledDesk();
+    const lines = linesOf(folder);
+    writeLines(folder, [...lines, ...Array<string>(12).fill("{")]);
+    const file = join(tempFolder(), "desk.backup");
+    const { stderr } = await runBerth(["vendor", "backup", file, "--dir", folder, "--yes"]);
+    expect(stderr.match(/ledger\.jsonl line \d+/g)).toHaveLength(10);
+    expect(stderr).toContain("2 more faults: berth vendor verify names them");
+  });
 
-  test.each<[what: string, edit: (backup: BackupFile) => unknown, error: string]>([
-    ["is not a backup", () => ({}), "is not a backup of a desk"],
+  test("leave out and name files that are not of a desk, and keep no temporary ones", async () => {
+    const folder = await makeFilledDesk();
+    mkdirSync(join(folder, "presets", "old"), { recursive: true });
+    mkdirSync(join(folder, "ledger.jsonl.9.torn"));
+    const foreign = ["a letter.txt", "desk.backup", "presets/README.md", ".hidden"];
+    for (const name of [...foreign, "ledger.jsonl.lock", "trust.jwt.new"])
+      writeFileSync(join(folder, name), "x");
+    const [file, back] = [join(tempFolder(), "desk.backup"), join(tempFolder(), "back")];
+    const words = ["vendor", "backup", file, "--dir", folder, "--yes", "--json"];
+    const { code, stdout, stderr } = await runBerth(words);
+    const { left_out: leftOut } = JSON.parse(stdout) as { readonly left_out: string[] };
+    const expected = [...foreign, "presets/old", "ledger.jsonl.9.torn"];
+    expect([code, leftOut.toSorted()]).toEqual([0, expected.toSorted()]);
+    for (const name of expected)
+      expect(stderr).toContain(`${name} is not a file of a desk, and is not in the backup`);
+    await runOrThrow(["vendor", "restore", file, "--dir", back]);
+    const names = Object.keys(contents(back));
+    expect(names.filter((name) => !/^(?:trust|ledger|\w{16}\.key)/.test(name))).toEqual([]);
+    expect(names).not.toContain("trust.jwt.new");
+  });
+
+  test("refuse a copy of the root among the presets", async () => {
+    const folder = await makeFilledDesk();
+    mkdirSync(join(folder, "presets"));
+    const key = join(usualRootFolder(folder), "root.jwk");
+    writeFileSync(join(folder, "presets", "CAD.json"), readFileSync(key));
+    const file = join(tempFolder(), "desk.backup");
+    const result = await runBerth(["vendor", "backup", file, "--dir", folder, "--yes"]);
+    expect([result.code, existsSync(file)]).toEqual([1, false]);
+    expect(result.stderr).toContain("presets/CAD.json contains the vendor's root key");
+  });
+
+  test("have lines of bounded size", async () => {
+    const folder = await makeFilledDesk();
+    writeFileSync(join(folder, "ledger.jsonl.0.torn"), "x".repeat(1_000_000));
+    const file = join(tempFolder(), "desk.backup");
+    await runOrThrow(["vendor", "backup", file, "--dir", folder, "--yes"]);
+    const lengths = readFileSync(file, "utf8")
+      .split("\n")
+      .map((line) => line.length);
+    expect(Math.max(...lengths)).toBe(64 * 1024);
+  });
+
+  test.each<[what: string, edit: (lines: string[]) => string[], error: string]>([
+    ["is not a backup", () => ["{}"], "is not a backup of a desk"],
+    ["is empty", () => [], "is not a backup of a desk"],
     [
       "contains a changed file",
-      ({ files, ...head }) => ({ ...head, files: [{ ...files[0], content: "AAAA" }] }),
+      (lines) => lines.with(2, (lines[2] ?? "").replace(/^../, "AA")),
       "the backup is damaged at",
     ],
-    [
-      "names a path outside the folder",
-      ({ files, ...head }) => ({ ...head, files: [{ ...files[0], name: "../x" }] }),
-      "is not a backup of a desk",
-    ],
+    ["lacks a part of a file", (lines) => lines.toSpliced(2, 1), "the backup is damaged at"],
+    ["lacks its last line", (lines) => lines.slice(0, -1), "the backup is damaged at its end"],
+    ["ends in a file", (lines) => lines.slice(0, 3), "the backup is damaged at"],
+    ["lacks a whole file", (lines) => lines.toSpliced(1, 3), "the backup is damaged at its end"],
+    ["has a file twice", (lines) => lines.toSpliced(1, 0, ...lines.slice(1, 4)), "is damaged at"],
+    ["has a line that is not JSON", (lines) => lines.with(1, "{"), "a line that is not JSON"],
     [
       "lacks the trust document",
-      ({ files, ...head }) => ({
-        ...head,
-        files: files.filter(({ name }) => name !== "trust.jwt"),
-      }),
+      (lines) => {
+        const at = lines.findIndex((line) => line.startsWith('{"name":"trust.jwt"'));
+        const end = `{"files":${lines.filter((line) => line.startsWith('{"name"')).length - 1}}`;
+        return [...lines.toSpliced(at, 3).slice(0, -1), end];
+      },
       "the backup does not contain trust.jwt",
     ],
   ])("refuse to restore a file that %s, and create no folder", async (_what, edit, error) => {
     const root = tempFolder();
     const [file, back] = [join(root, "desk.backup"), join(root, "back")];
     await runOrThrow(["vendor", "backup", file, "--dir", await makeFilledDesk(), "--yes"]);
-    const backup = JSON.parse(readFileSync(file, "utf8")) as BackupFile;
-    writeFileSync(file, JSON.stringify(edit(backup)));
+    const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+    writeFileSync(
+      file,
+      edit(lines)
+        .map((line) => `${line}\n`)
+        .join(""),
+    );
     const result = await runBerth(["vendor", "restore", file, "--dir", back]);
     expect([result.code, result.stderr]).toEqual([1, expect.stringContaining(error)]);
     expect(readdirSync(root)).toEqual(["desk.backup"]);
   });
+
+  test.each(["../escaped", "presets/../../escaped.json", "a letter.txt"])(
+    "leave out a file that the backup names %s",
+    async (name) => {
+      const root = tempFolder();
+      const [file, back] = [join(root, "desk.backup"), join(root, "in", "back")];
+      mkdirSync(join(root, "in"));
+      await runOrThrow(["vendor", "backup", file, "--dir", await makeFilledDesk(), "--yes"]);
+      const [head = "", ...lines] = readFileSync(file, "utf8").trimEnd().split("\n");
+      const sum = new Bun.SHA256().update("x").digest("hex");
+      const foreign = [JSON.stringify({ name, size: 1 }), "eA==", JSON.stringify({ sha256: sum })];
+      const { files } = JSON.parse(lines.pop() ?? "") as { readonly files: number };
+      const text = [head, ...foreign, ...lines, JSON.stringify({ files: files + 1 })];
+      writeFileSync(file, `${text.join("\n")}\n`);
+      const { code, stderr } = await runBerth(["vendor", "restore", file, "--dir", back]);
+      const message = `${name} is not a file of a desk, and is not in the restored desk`;
+      expect([code, stderr]).toEqual([0, expect.stringContaining(message)]);
+      expect([readdirSync(root), readdirSync(join(root, "in"))]).toEqual([
+        expect.arrayContaining(["desk.backup", "in"]),
+        ["back"],
+      ]);
+      expect(Object.keys(contents(back))).not.toContain(name);
+    },
+  );
 
   test("refuse to restore into a folder that is not empty", async () => {
     const folder = await makeFilledDesk();

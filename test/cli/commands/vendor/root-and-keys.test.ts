@@ -677,8 +677,8 @@ test("no command but root print shows the root's secret, and no file outside its
       .map((entry) => readFileSync(join(folder, entry.name))),
   );
   expect([outputs.length, files.length]).toEqual([24, expect.any(Number)]);
-  const contents = readFileSync(path("desk.backup"), "utf8").matchAll(/"content": "(.*)"/g);
-  const parts = [...contents].map(([, part = ""]) => Buffer.from(part, "base64"));
+  const contents = readFileSync(path("desk.backup"), "utf8").match(/^[^{].*$/gm) ?? [];
+  const parts = contents.map((part) => Buffer.from(part, "base64"));
   expect(parts.length).toBeGreaterThan(4);
   const seed = Buffer.from(seedOf(key));
   const forms = [key.d, seed, seed.toString("base64"), seed.toString("hex")];
