@@ -15,6 +15,8 @@ export interface BenchSize {
   /** Checkpoints to wait for, by registrations. */
   readonly checkpoints: readonly (readonly [registrations: number, count: number])[];
   readonly stalls: StallSize;
+  /** Usage statements of a vendor's desk, one size after the other. */
+  readonly deskStatements: readonly number[];
 }
 
 export const FULL_SIZE: BenchSize = {
@@ -29,6 +31,7 @@ export const FULL_SIZE: BenchSize = {
     [1_000_000, 1],
   ],
   stalls: { holders: 100_000, auditLines: 440_000, secondsPerCall: 20 },
+  deskStatements: [72_000, 360_000],
 };
 
 export const QUICK_SIZE: BenchSize = {
@@ -40,6 +43,7 @@ export const QUICK_SIZE: BenchSize = {
   registrations: [100, 100_000],
   checkpoints: [[100_000, 1]],
   stalls: { holders: 20_000, auditLines: 100_000, secondsPerCall: 4 },
+  deskStatements: [72_000],
 };
 
 export interface PartResult {

@@ -9,6 +9,7 @@ import { checkOtherExecutable, measureAgainst } from "./against.ts";
 import { buildBaselines, outputFolder } from "./baselines.ts";
 import { CannotMeasure, type BenchSize, type PartResult } from "./bench-part.ts";
 import { STALL_LIMIT_MS, measureCheckpointStalls } from "./checkpoint.ts";
+import { measureDesk } from "./desk.ts";
 import { below, formatGoals, isMet, formatNumber, type Figure } from "./goals.ts";
 import { measureGrowth } from "./growth.ts";
 import { measureMetrics } from "./metrics.ts";
@@ -41,6 +42,7 @@ const PARTS: Readonly<Record<PartName, (options: BenchOptions) => Promise<PartRe
   stalls: ({ size, only }) => measureStalls(size, only),
   "slow-disks": ({ size }) => measureSlowDisks(size),
   pair: ({ size }) => measurePair(size),
+  desk: ({ size }) => measureDesk(size),
   against: async ({ size, against }) =>
     against === null ? EMPTY_RESULT : measureAgainst(against, size),
 };

@@ -25,6 +25,7 @@ const SMALL_SIZE: BenchSize = {
   registrations: [],
   checkpoints: [],
   stalls: { holders: 1, auditLines: 1, secondsPerCall: 1 },
+  deskStatements: [],
 };
 
 /** A server of this process, and the options that name it. */

@@ -19,6 +19,7 @@ describe("the options of the benchmark", () => {
       "stalls",
       "slow-disks",
       "pair",
+      "desk",
     ]);
   });
 

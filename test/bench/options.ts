@@ -18,6 +18,7 @@ const USUAL_PARTS = [
   "stalls",
   "slow-disks",
   "pair",
+  "desk",
 ] as const;
 /** Needs --against. */
 const AGAINST = "against";
