@@ -147,6 +147,26 @@ test("the root signs the next version: its folder has the old or the new documen
   );
 });
 
+test("a ledger that ends in an interrupted write is cut, and the rest kept, whenever that is interrupted", async () => {
+  const makeCopy = await copies((folder) => {
+    appendFileSync(join(folder, "ledger.jsonl"), '{"type":"iss');
+    return Promise.resolve();
+  });
+  const whole = ledgerOf(await makeCopy()).replace('{"type":"iss', "");
+  const attempts = await interruptEverywhere(
+    makeCopy,
+    (disk, folder) => Desk.open(disk, folder, null),
+    async (folder) => {
+      await open(folder);
+      expect(ledgerOf(folder)).toBe(whole);
+      const torn = join(folder, `ledger.jsonl.${Buffer.byteLength(whole)}.torn`);
+      expect(readFileSync(torn, "utf8")).toBe('{"type":"iss');
+      await expectIntact(folder);
+    },
+  );
+  expect(attempts).toBeGreaterThan(6);
+});
+
 test("berth vendor restore: the folder has the whole desk, or the next restore makes it", async () => {
   const makeCopy = await copies((folder) => {
     mkdirSync(join(folder, "presets"));
