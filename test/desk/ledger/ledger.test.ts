@@ -175,6 +175,10 @@ describe("the ledger", () => {
     const last = lines[7]?.replace('"at":"2026', '"at":"2025') ?? "";
     writeFileSync(path, lines.with(7, last).join("\n"));
     expect(open(folder)).rejects.toThrow("line 8 was changed after it was written");
+    // The head does not fit, so that all lines are checked.
+    const fifth = lines[4]?.replace('"at":"2026', '"at":"2025') ?? "";
+    writeFileSync(path, lines.with(7, last).with(4, fifth).join("\n"));
+    expect(open(folder)).rejects.toThrow("does not continue the ledger at line 6");
     for (let index = 0; index < 7; index += 1) {
       writeFileSync(path, lines.toSpliced(index, 1).join("\n"));
       expect(open(folder)).rejects.toThrow(`does not continue the ledger at line ${index + 1}`);

@@ -353,6 +353,11 @@ describe("berth vendor backup and restore", () => {
       (lines) => lines.with(2, (lines[2] ?? "").replace(/^../, "AA")),
       "the backup is damaged at",
     ],
+    [
+      "states another size of a file",
+      (lines) => lines.with(1, (lines[1] ?? "").replace('"size":', '"size":1')),
+      "the backup is damaged at",
+    ],
     ["lacks a part of a file", (lines) => lines.toSpliced(2, 1), "the backup is damaged at"],
     ["lacks its last line", (lines) => lines.slice(0, -1), "the backup is damaged at its end"],
     ["ends in a file", (lines) => lines.slice(0, 3), "the backup is damaged at"],
