@@ -7,6 +7,7 @@ import type { Disk } from "../platform/files/disk.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { LEDGER_FILE, readTrustEntries, refuseOtherFormat } from "./ledger/ledger-lines.ts";
 import { Ledger } from "./ledger/ledger.ts";
+import type { LedgerIndex } from "./ledger/ledger-index.ts";
 import type { KeyEntry, TrustEntry } from "./ledger/ledger-entries.ts";
 import { DeskRefused } from "./desk-refused.ts";
 import { issuingKeyFile, rootKeyFile } from "./key-file.ts";
@@ -21,13 +22,18 @@ export interface CertifiedKey {
   readonly since: string;
 }
 
-/** What a desk holds besides its keys; it can be read without a passphrase. */
-export interface DeskRecords {
+/** What a desk decides by. */
+export interface DeskFacts {
   readonly vendor: Vendor;
   /** The newest trust document. */
   readonly trust: TrustDocument;
   /** The keys with a certificate; the current one is the first. */
   readonly keys: readonly CertifiedKey[];
+  readonly ledger: LedgerIndex;
+}
+
+/** What a desk holds besides its keys; it can be read without a passphrase. */
+export interface DeskRecords extends DeskFacts {
   readonly ledger: Ledger;
   /** Messages for the user of the desk. */
   readonly notes: readonly string[];

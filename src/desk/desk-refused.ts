@@ -13,3 +13,15 @@ export class DeskRefused extends Error {
 export class DeskFormatRefused extends DeskRefused {
   override readonly name = "DeskFormatRefused";
 }
+
+/** A person must decide: it can be granted with another command or option. */
+export class DecisionNeeded extends DeskRefused {
+  override readonly name = "DecisionNeeded";
+  /** What has to be decided; for programs. */
+  readonly code: string;
+
+  constructor(code: string, message: string, hint: string) {
+    super(message, hint);
+    this.code = code;
+  }
+}

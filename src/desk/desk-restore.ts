@@ -1,3 +1,7 @@
+import { wallClock } from "../platform/clock.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
+import { Ledger } from "./ledger/ledger.ts";
+import { LEDGER_FILE } from "./ledger/ledger-lines.ts";
 import { dirname, join } from "node:path";
 import type { Disk, OpenFile } from "../platform/files/disk.ts";
 import { writeAll } from "../platform/files/files.ts";
@@ -134,6 +138,7 @@ export async function restoreDesk(
       );
     }
     await readDeskTrust(disk, temporary);
+    await recordRestore(disk, temporary, restored);
     if (disk.stat(folder) !== null) disk.removeFolder(folder);
     disk.rename(temporary, folder);
     await disk.syncFolder(dirname(folder));
@@ -141,6 +146,20 @@ export async function restoreDesk(
   } catch (error) {
     if (disk.stat(temporary) !== null) removeDesk(disk, temporary);
     throw error;
+  }
+}
+
+/** The ledger lacks what was issued since. One that is damaged signs nothing: it gets no line. */
+async function recordRestore(disk: Disk, folder: string, { made_at }: BackupHead): Promise<void> {
+  try {
+    const ledger = await Ledger.open(disk, folder);
+    const cause = `it was restored from a backup of ${made_at}`;
+    await ledger.transact((append) =>
+      append({ type: "restored", at: rfc3339(wallClock()), cause }),
+    );
+    disk.remove(join(folder, `${LEDGER_FILE}.lock`));
+  } catch (error) {
+    if (!(error instanceof DeskRefused)) throw error;
   }
 }
 

@@ -8,9 +8,14 @@ import { verifyLicenseRequest } from "../../src/license/requests/request.ts";
 import type { TermsDocument } from "../../src/license/terms/terms.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
-import { confirmActivation, createPolicy } from "../../src/desk/issuing/airgap.ts";
+import {
+  confirmActivation,
+  createPolicy,
+  USUAL_CONFIRMATION,
+} from "../../src/desk/issuing/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { issueLicense } from "../../src/desk/issuing/issue.ts";
+import { USUAL_OPTIONS } from "../../src/desk/issuing/issue-options.ts";
 import { atEnd } from "../support/suite-harness.ts";
 import { buildBinary, startBinary, type ServerProcess } from "../support/binary.ts";
 import { unwrap } from "../support/licensed-store.ts";
@@ -90,15 +95,11 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
     const install = async (product: string): Promise<{ id: number; document: string }> => {
       const request = unwrap(await site.licensing.request(product, null, PEER));
       const { document } = await issueLicense(vendor, {
+        ...USUAL_OPTIONS,
         request: unwrap(await verifyLicenseRequest(request.document)),
-        renewLicenseId: null,
-        licenseId: null,
         isNew: true,
-        licenseKey: null,
-        hosts: null,
         terms: { ...TERMS, slots },
         allowWeakBinding: true,
-        acceptForkReason: null,
         now,
       });
       return { id: unwrap(await site.licensing.installLicense(document, PEER)).id, document };
@@ -155,12 +156,10 @@ async function confirmAirgap(desk: Desk, activationCode: string): Promise<SiteDo
     wallClock(),
   );
   const { policy_id, confirmation_code } = await confirmActivation(desk, {
+    ...USUAL_CONFIRMATION,
     policy,
     licenseKey: KEY,
     activationCode,
-    initializationCode: "",
-    validUntil: null,
-    serial: null,
     allowWeakBinding: true,
     now: wallClock(),
   });

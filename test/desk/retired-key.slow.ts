@@ -9,7 +9,11 @@ import { signTrustDocument } from "../../src/license/documents/trust.ts";
 import { signCertificate } from "../../src/license/documents/certificate.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { replay } from "../../src/store/journal/replay.ts";
-import { confirmActivation, createPolicy } from "../../src/desk/issuing/airgap.ts";
+import {
+  confirmActivation,
+  createPolicy,
+  USUAL_CONFIRMATION,
+} from "../../src/desk/issuing/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { inspectDocument } from "../../src/desk/inspect-document.ts";
 import { findLicensesToReissue } from "../../src/desk/ledger/license-list.ts";
@@ -69,13 +73,10 @@ const ATTACKS: Readonly<Record<string, (site: Appliance, thief: Desk) => Promise
     const activation = unwrap(await site.services.airgap.createActivationCode("K-1", "", "test"));
     const policy = await createPolicy(thief, "P", { product: "sim", valid_until: null }, MONDAY);
     const { confirmation_code } = await confirmActivation(thief, {
+      ...USUAL_CONFIRMATION,
       policy,
       licenseKey: "K-1",
       activationCode: activation.code,
-      initializationCode: "",
-      validUntil: null,
-      serial: null,
-      allowWeakBinding: false,
       now: MONDAY,
     });
     const request = { licenseKey: "K-1", policyId: "P", code: confirmation_code, peer: "test" };

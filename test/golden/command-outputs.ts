@@ -272,6 +272,7 @@ async function runAtDesk(to: CommandRecorder): Promise<void> {
   await to.runForDocument("time.jwt", "vendor time --code CODE", { CODE: code });
   await to.run("clock repair time.jwt");
 
+  await runOrders(to);
   await to.run("vendor show");
   await to.run("vendor key new --no-passphrase --root desk-root");
   await to.runForDocument("key.request", "vendor key new --no-passphrase");
@@ -290,6 +291,35 @@ async function runAtDesk(to: CommandRecorder): Promise<void> {
   renameSync(join(to.folder, "desk"), join(to.folder, "desk.old"));
   await to.run("vendor restore desk.backup");
   await to.run("trust remove ID", { ID: keyIdOf(VENDOR_KEY) });
+}
+
+/** Orders of a customer, and the answer to a request for one of them. */
+async function runOrders(to: CommandRecorder): Promise<void> {
+  await to.run("vendor order adopt --customer Hooli --dry-run");
+  const terms = "--product CAM --slots 3 --valid-until 2099-12-31";
+  const { license_key } = await to.run<{ license_key: string }>(
+    `vendor order add --customer Initech ${terms}`,
+  );
+  to.write("orders.csv", "customer,product,license_key,valid_until\nInitrode,CAM,PO-7,never\n");
+  await to.run("vendor order import orders.csv");
+  await to.run("vendor order change KEY --slots 4", { KEY: license_key });
+  mkdirSync(join(to.folder, "inbox"));
+  await to.runForDocument(
+    join("inbox", "order.jwt"),
+    "license request --product CAM --license-key KEY",
+    { KEY: license_key },
+  );
+  await to.run("vendor answer inbox");
+  await to.run("vendor order renew KEY --valid-until never --out-dir renewals", {
+    KEY: license_key,
+  });
+  await to.run("vendor order show KEY", { KEY: license_key });
+  await to.run("vendor order list");
+  await to.run('vendor order close PO-7 --reason "entered twice" --yes');
+  await to.run("vendor customer list");
+  await to.run('vendor customer rename C2 "Initrode Ltd"');
+  await to.run("vendor customer merge C2 --into C1 --yes");
+  await to.run("vendor restored");
 }
 
 /** What changes the whole folder of the first site, whose server is stopped. */

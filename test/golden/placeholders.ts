@@ -50,6 +50,7 @@ const LONGEST_TEXT = 1_000;
 /** Replaces it in a value of JSON. */
 export function replaceInValue(value: unknown, name = ""): unknown {
   if (typeof value === "string") {
+    if (/^(?:|changed_|issued_)by$/.test(name) && value.includes("@")) return "<account>";
     if (name === "version") return value.replace(/^\d+\.\d+\.\d+\S*$/, "<version>");
     if (value === hostname() && HOST_MEMBERS.has(name)) return "<host>";
     return shorten(replaceInText(value));

@@ -6,6 +6,7 @@ import {
   confirmActivation,
   createPolicy,
   type ConfirmOptions,
+  USUAL_CONFIRMATION,
 } from "../../src/desk/issuing/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import {
@@ -83,13 +84,10 @@ export class AirgapSite {
     differing: Partial<ConfirmOptions> = {},
   ): Promise<string> {
     const confirmed = await confirmActivation(this.desk, {
+      ...USUAL_CONFIRMATION,
       policy,
       licenseKey: LICENSE_KEY,
       activationCode,
-      initializationCode: "",
-      validUntil: null,
-      serial: null,
-      allowWeakBinding: false,
       now: MONDAY,
       ...differing,
     });

@@ -4,7 +4,7 @@ import { verifyLicenseRequest, type LicenseRequest } from "../../src/license/req
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { issueLicense } from "../../src/desk/issuing/issue.ts";
-import type { IssueOptions } from "../../src/desk/issuing/issue-options.ts";
+import { USUAL_OPTIONS, type IssueOptions } from "../../src/desk/issuing/issue-options.ts";
 import type { IssuedEntry } from "../../src/desk/ledger/ledger-entries.ts";
 import { openAppliance, type Appliance, type ApplianceOptions } from "./appliance.ts";
 import { unwrap } from "./licensed-store.ts";
@@ -36,19 +36,6 @@ export const makeRequestFrom = async (
   return unwrap(await verifyLicenseRequest(document));
 };
 
-/** What the command uses if no flag is set, with the time of the tests. */
-export const DEFAULT_ISSUE_OPTIONS: Omit<IssueOptions, "request"> = {
-  renewLicenseId: null,
-  licenseId: null,
-  isNew: false,
-  licenseKey: null,
-  hosts: null,
-  terms: {},
-  allowWeakBinding: false,
-  acceptForkReason: null,
-  now: MONDAY,
-};
-
 /**
  * Answers a request or renews a license; every option has its default unless a test sets it. The
  * answer to a request is a license without an end unless a test sets one.
@@ -59,5 +46,5 @@ export const issueTestLicense = (
   differing: Partial<IssueOptions> = {},
 ): Promise<IssuedEntry> => {
   const terms = { ...(request !== null && { valid_until: null }), ...differing.terms };
-  return issueLicense(desk, { ...DEFAULT_ISSUE_OPTIONS, request, ...differing, terms });
+  return issueLicense(desk, { ...USUAL_OPTIONS, now: MONDAY, request, ...differing, terms });
 };

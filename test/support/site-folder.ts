@@ -14,6 +14,7 @@ import { realDisk } from "../../src/platform/files/disk.ts";
 import { readMachineComponents } from "../../src/platform/system/machine.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { issueLicense } from "../../src/desk/issuing/issue.ts";
+import { USUAL_OPTIONS } from "../../src/desk/issuing/issue-options.ts";
 import { unwrap } from "./licensed-store.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { terms } from "./scenario.ts";
@@ -64,15 +65,12 @@ export async function installNewLicense(
     const { document, at } = unwrap(await licensing.request(newTerms.product, null, "test"));
     const { license_key: _key, ...changes } = toTermsDocument(newTerms);
     const issued = await issueLicense(desk, {
+      ...USUAL_OPTIONS,
       request: unwrap(await verifyLicenseRequest(document)),
-      renewLicenseId: null,
-      licenseId: null,
       isNew: true,
       licenseKey: newTerms.licenseKey,
-      hosts: null,
       terms: changes,
       allowWeakBinding: true,
-      acceptForkReason: null,
       now: at,
     });
     return unwrap(await licensing.installLicense(issued.document, "test")).id;

@@ -56,6 +56,8 @@ export interface Invocation {
 export const EXIT_OK = 0;
 export const EXIT_FAILURE = 1;
 export const EXIT_USAGE = 2;
+/** All else was done, but a person must decide something. */
+export const EXIT_NEEDS_DECISION = 3;
 /** The code with which a shell reports a process that was ended by Ctrl-C. */
 export const EXIT_INTERRUPTED = 130;
 /** The data folder needs an operator; a service manager should not try again. */

@@ -1,7 +1,7 @@
 import type { Instant } from "../../domain/time.ts";
 import type { LicenseRequest } from "../../license/requests/request.ts";
 import type { TermsDocument } from "../../license/terms/terms.ts";
-import type { IssueOptions } from "../../desk/issuing/issue-options.ts";
+import { USUAL_OPTIONS, type IssueOptions } from "../../desk/issuing/issue-options.ts";
 
 const plainFeature = { metadata: null, expires: null, floating: null, consumption: null };
 
@@ -32,14 +32,9 @@ export const demoTerms: Partial<TermsDocument> = {
 
 /** The demo's desk accepts any hardware: it runs on the machine that sends the request. */
 export const demoIssueOptions = (request: LicenseRequest, now: Instant): IssueOptions => ({
+  ...USUAL_OPTIONS,
   request,
-  renewLicenseId: null,
-  licenseId: null,
-  isNew: false,
-  licenseKey: null,
-  hosts: null,
   terms: demoTerms,
   allowWeakBinding: true,
-  acceptForkReason: null,
   now,
 });

@@ -1,5 +1,7 @@
+import { ORDER_LIMITS } from "../../desk/orders/orders.ts";
 import { flag, list, path, text } from "../frame/options.ts";
-import { matchingNumber, parseHostCount } from "../frame/option-parsers.ts";
+import { matchingNumber, parseHostCount, wholeNumber } from "../frame/option-parsers.ts";
+import { parseApplianceId } from "./list-filters.ts";
 
 /** The number of a license, or of one of its documents. */
 const ledgerNumber = matchingNumber(
@@ -69,5 +71,26 @@ export const deskFlags = {
     "accept a request or a statement that does not continue the last one seen, or a request with a returned license or a second restore",
   ),
   activationCode: text("--activation-code CODE", "the activation code that the site read out"),
+  writeOff: text(
+    "--write-off APPLIANCE",
+    "the machine of this appliance is lost: its license ends at the desk, and its place is taken",
+    { parse: parseApplianceId },
+  ),
+  reason: text("--reason TEXT", "why, for the ledger"),
+  preset: text("--preset NAME", "terms from presets/NAME.json in the desk's folder"),
+  appliances: text("--appliances N", "appliances that may hold the order at a time; default 1", {
+    parse: wholeNumber(1, ORDER_LIMITS.appliances, "a number of appliances", "--appliances 2"),
+  }),
+  moves: text("--moves N", "moves in any 365 days that need no person; default 1", {
+    parse: wholeNumber(0, ORDER_LIMITS.moves, "a number of moves", "--moves 2"),
+  }),
+  orderHosts: text("--hosts N", "hosts that each license is for, 1 or 2; default 1", {
+    parse: parseHostCount,
+  }),
+  orderPolicy: text(
+    "--policy-id ID",
+    "the policy whose codes may be confirmed for the order, or none (default)",
+  ),
+  outDir: path("--out-dir DIR", "folder for the answers; default: beside the documents"),
   serial: text("--serial N", "the serial; default: the next", { parse: ledgerNumber }),
 };

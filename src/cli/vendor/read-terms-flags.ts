@@ -1,7 +1,7 @@
 import { describeFieldFault, type FieldFault } from "../../license/documents/field-faults.ts";
 import { combineTermsChanges, type TermsChanges } from "../../license/terms/terms-changes.ts";
 import { parseTermsFile } from "../../license/terms/terms-file.ts";
-import type { Values } from "../frame/define-command.ts";
+import { defaultValues, type Values } from "../frame/define-command.ts";
 import { Misuse } from "../frame/options.ts";
 import {
   parseFeatures,
@@ -116,4 +116,43 @@ function flagFor({ path }: FieldFault, features: readonly FeatureInput[]): strin
   }
   const code = features[Number(index)]?.code;
   return field === "code" ? `--feature ${code}` : `--feature ${code}: ${settingNameOf(field)}`;
+}
+
+/** The column of a term in a table of orders, and its option. The customer has one of its own. */
+const TERM_OPTIONS = new Map(
+  TERM_KEYS.filter((key) => key !== "customer").map((key) => [
+    TERMS[key].name.replaceAll("-", "_"),
+    key,
+  ]),
+);
+
+const SWITCH_OPTIONS = new Map(
+  SWITCH_KEYS.map((pair) => [SWITCHES[pair[0]].yes.name.replaceAll("-", "_"), pair]),
+);
+
+export const TERM_COLUMNS: readonly string[] = [...TERM_OPTIONS.keys(), ...SWITCH_OPTIONS.keys()];
+
+/** The terms in the cells of a row, by their columns, as if they were given as flags. */
+export function readTermTexts(cells: ReadonlyMap<string, string>): TermsChanges {
+  const values: Record<string, unknown> = { ...defaultValues(termsOptions) };
+  for (const [column, text] of cells) {
+    const key = TERM_OPTIONS.get(column);
+    if (key !== undefined) values[key] = text;
+    const pair = SWITCH_OPTIONS.get(column);
+    if (pair === undefined) continue;
+    const isYes = /^(?:yes|true|1)$/i.test(text);
+    if (!isYes && !/^(?:no|false|0)$/i.test(text))
+      throw new Misuse(`${column} must be yes or no: ${text}`, "");
+    values[isYes ? pair[0] : pair[1]] = true;
+  }
+  const sources = Object.fromEntries(Object.keys(values).map((key) => [key, null]));
+  try {
+    return readTermFlags(values as TermsValues, sources as TermsSources);
+  } catch (error) {
+    if (!(error instanceof Misuse)) throw error;
+    const message = error.message.replace(/^--([a-z-]+)/, (_, name: string) =>
+      name.replaceAll("-", "_"),
+    );
+    throw new Misuse(message, error.hint);
+  }
 }

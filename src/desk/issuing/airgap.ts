@@ -1,4 +1,4 @@
-import type { Instant } from "../../domain/time.ts";
+import { DAY, instant, type Instant } from "../../domain/time.ts";
 import { readDocumentHeader } from "../../license/documents/document.ts";
 import { describeDocumentFault } from "../../license/documents/document-fault.ts";
 import {
@@ -25,12 +25,22 @@ import { randomBytes } from "../../platform/crypto/random.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { deriveAirgapLicenseId } from "../../license/codes/airgap-id.ts";
 import type { Desk } from "../desk.ts";
-import { refuseReturnedLicense } from "./renewed-license.ts";
+import { refuseEndedLicense } from "./renewed-license.ts";
 import { normalizeLicenseKey } from "./license-key.ts";
-import { DeskRefused } from "../desk-refused.ts";
+import { DecisionNeeded, DeskRefused } from "../desk-refused.ts";
+import {
+  findWriteOffs,
+  judgeUse,
+  needsConsent,
+  type Claim,
+  type JudgedUse,
+  type Reason,
+} from "../orders/judge-use.ts";
+import { buildOrderTerms } from "../orders/order-placement.ts";
+import { buildWriteOff, type WriteOff } from "../orders/write-off.ts";
 import { applyTermsChanges, describeDocumentDifference, isSameTerms } from "./apply-terms.ts";
 import type { Append } from "../ledger/ledger.ts";
-import type { IssuedEntry, PolicyEntry } from "../ledger/ledger-entries.ts";
+import type { IssuedEntry, OrderEntry, PolicyEntry } from "../ledger/ledger-entries.ts";
 
 /**
  * Builds the complete terms of a policy. One id names one policy: other terms for an id that is on
@@ -121,13 +131,39 @@ export interface ConfirmOptions {
   readonly validUntil: Instant | null;
   readonly serial: number | null;
   readonly allowWeakBinding: boolean;
+  /** The lost machine whose place the appliance takes; null: none was lost. */
+  readonly writeOff: WriteOff | null;
+  /** Whether a person saw why the order does not cover it, and decided to confirm it. */
+  readonly isDecided: boolean;
   readonly now: Instant;
 }
 
+/** To confirm a code without any choice of the vendor. */
+export const USUAL_CONFIRMATION = {
+  initializationCode: "",
+  validUntil: null,
+  serial: null,
+  allowWeakBinding: false,
+  writeOff: null,
+  isDecided: false,
+} as const;
+
 const MAX_SERIAL = 65_535;
 
+export interface Confirmed {
+  readonly policy_id: string;
+  readonly terms: TermsDocument;
+  readonly confirmation_code: string;
+  /** Why the order did not cover it, and a person decided; empty: it did. */
+  readonly reasons: readonly Reason[];
+  /** Between the order and the policy, whose terms the site gets. */
+  readonly differences: readonly string[];
+  /** The license of the lost machine; null: none was lost. */
+  readonly lost: IssuedEntry | null;
+}
+
 /** Signs a confirmation code for one appliance's activation code. */
-export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
+export async function confirmActivation(desk: Desk, options: ConfirmOptions): Promise<Confirmed> {
   const document = options.policy.replaceAll(/\s/g, "");
   const policy = await verifyPolicy(document, [desk.vendor]);
   if (!policy.ok) {
@@ -141,12 +177,6 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
     throw new DeskRefused(
       `this is not an activation code: ${describeCodeFault(activation.fault)}`,
       "ask the site to read it out again",
-    );
-  }
-  if (activation.value.weak && !options.allowWeakBinding) {
-    throw new DeskRefused(
-      "the appliance has a weak hardware binding",
-      "--allow-weak-binding accepts it",
     );
   }
   // Before others wait for this command: a key with a passphrase takes a moment.
@@ -168,14 +198,21 @@ async function signCode(
   options: ConfirmOptions,
   { document, policy, signer, activation }: CheckedActivation,
   append: Append,
-) {
+): Promise<Confirmed> {
   const key = await desk.openKey(signer, options.now);
   const keyId = keyIdOf(signer.key);
   const { appliance, nonce } = activation;
   const { policy_id } = policy;
   const newPolicies = checkPolicy(desk, policy, document, keyId);
-  const { validUntil } = options;
   const license_key = normalizeLicenseKey(options.licenseKey);
+  const order = desk.ledger.orders.findOrder(license_key);
+  if (activation.weak && !options.allowWeakBinding && order?.allow_weak_binding !== true) {
+    throw new DeskRefused(
+      "the appliance has a weak hardware binding",
+      "--allow-weak-binding accepts it",
+    );
+  }
+  const validUntil = order === null ? options.validUntil : readCodeEnd(order, options);
   const end = validUntil === null ? {} : { valid_until: rfc3339(validUntil) };
   const terms = { ...policy.terms, license_key, ...end };
   const initialization_code = canonicalizeCode(options.initializationCode);
@@ -184,7 +221,7 @@ async function signCode(
     .filter((entry) => entry.request_id === nonce)
     .toReversed();
   for (const entry of before) {
-    refuseReturnedLicense(desk, entry, "ask the site to create a new activation code");
+    refuseEndedLicense(desk.ledger, entry, "ask the site to create a new activation code");
   }
   const policy_hash = sha256(document);
   const hasOtherTerms = (entry: IssuedEntry): boolean =>
@@ -204,13 +241,32 @@ async function signCode(
     initializationCode: options.initializationCode,
   };
   // The site does not accept a code for the other kind of activation.
+  const confirmed: Omit<Confirmed, "confirmation_code"> = {
+    policy_id,
+    terms,
+    reasons: [],
+    differences: [],
+    lost: null,
+  };
   for (const { document: code } of sameCode) {
     if (await isValidCode(claims, code, key)) {
-      return { policy_id, confirmation_code: code, terms };
+      return { ...confirmed, confirmation_code: code };
     }
   }
+  const judged = order === null ? null : judgeCode(desk, order, policy, options, activation);
+  const reasons = judged?.reasons ?? findWriteOffs(desk.ledger, appliance);
+  if (!options.isDecided && reasons.some(needsConsent)) {
+    throw new DecisionNeeded(
+      "reasons",
+      reasons.map(({ text }) => text).join("; "),
+      "--yes confirms the code nevertheless",
+    );
+  }
   const id = deriveAirgapLicenseId(publicKeyBytes(desk.vendor.jwk), license_key);
-  const serial = options.serial ?? sameCode[0]?.serial ?? nextSerial(desk, id, appliance);
+  const serial =
+    options.serial ??
+    sameCode[0]?.serial ??
+    nextSerial(desk, id, order === null ? appliance : null);
   if (serial < 1 || serial > MAX_SERIAL) {
     throw new DeskRefused(`the serial must be from 1 to ${MAX_SERIAL}`, "omit --serial");
   }
@@ -218,7 +274,12 @@ async function signCode(
   const decoded = decodeConfirmationCode(code);
   if (!decoded.ok) throw new Error("the created code cannot be read");
   const at = rfc3339(options.now);
-  await append(...newPolicies.map((policyEntry) => ({ ...policyEntry, at })), {
+  const lost = judged?.lost ?? null;
+  const writeOffs =
+    lost === null || options.writeOff === null
+      ? []
+      : [buildWriteOff(lost, nonce, options.writeOff.reason, at)];
+  await append(...newPolicies.map((policyEntry) => ({ ...policyEntry, at })), ...writeOffs, {
     type: "issued",
     at,
     key: keyId,
@@ -230,10 +291,16 @@ async function signCode(
     request_id: nonce,
     initialization_code,
     policy_hash,
+    ...(judged !== null && { use: judged.use }),
     terms,
     document: code,
   });
-  return { policy_id, confirmation_code: code, terms };
+  const { customer } = terms;
+  const differences =
+    order === null
+      ? []
+      : describeDocumentDifference({ ...buildOrderTerms(desk, order), customer }, terms);
+  return { policy_id, terms, reasons, differences, lost, confirmation_code: code };
 }
 
 async function isValidCode(
@@ -245,11 +312,60 @@ async function isValidCode(
   return decoded.ok && verifyConfirmationCode(claims, decoded.value, key);
 }
 
-/** Refuses a license key that another appliance still uses. */
-function nextSerial(desk: Desk, id: number, appliance: string): number {
+/** The end of an order is that of the code; the code has no other terms of its own. */
+function readCodeEnd({ license_key, terms }: OrderEntry, { validUntil }: ConfirmOptions) {
+  const end = terms.valid_until === null ? null : instant(Date.parse(terms.valid_until));
+  if (validUntil !== null && validUntil !== end) {
+    throw new DeskRefused(
+      `the order ${license_key} ${end === null ? "has no end" : `ends on ${rfc3339(end)}`}`,
+      `omit --valid-until, or change the order: berth vendor order change ${license_key}`,
+    );
+  }
+  if (end === null || end % DAY === 0) return end;
+  throw new DeskRefused(
+    `the order ${license_key} ends on ${rfc3339(end)}, and a code can only hold a day`,
+    `change its end: berth vendor order change ${license_key} --valid-until DAY`,
+  );
+}
+
+function judgeCode(
+  desk: Desk,
+  order: OrderEntry,
+  { policy_id, terms }: Policy,
+  { serial, writeOff, now }: ConfirmOptions,
+  { appliance, hardwarePrefix }: ActivationCode,
+): JudgedUse {
+  const { license_key } = order;
+  if (order.policy_id !== policy_id || terms.product !== order.terms.product) {
+    throw new DeskRefused(
+      order.policy_id === undefined
+        ? `the order ${license_key} names no policy`
+        : `the order ${license_key} is for policy ${order.policy_id}, not for ${policy_id}`,
+      `berth vendor order change ${license_key} --policy-id ID`,
+    );
+  }
+  if (serial !== null) {
+    throw new DeskRefused(
+      `the order ${license_key} decides whether a code may be confirmed`,
+      "omit --serial; --write-off APPLIANCE frees the place of a lost machine",
+    );
+  }
+  const claim: Claim = {
+    appliance,
+    form: "code",
+    isElsewhere: (license) => license.hardware_id !== hardwarePrefix,
+    showsLoss: false,
+    lostAppliance: writeOff?.appliance ?? null,
+  };
+  return judgeUse(desk.ledger, order, claim, now);
+}
+
+/** The next serial of a license. `appliance`: refused while another one uses it; null: it may. */
+function nextSerial(desk: Desk, id: number, appliance: string | null): number {
   const issued = desk.ledger.issuedAs(id);
-  const otherLicense = issued.findLast((entry) => entry.appliance !== appliance);
-  if (otherLicense !== undefined && !desk.ledger.isReturned(otherLicense)) {
+  const otherLicense =
+    appliance === null ? undefined : issued.findLast((entry) => entry.appliance !== appliance);
+  if (otherLicense !== undefined && !desk.ledger.isEnded(otherLicense)) {
     throw new DeskRefused(
       "another appliance has a license with this license key",
       "ask that site to return it first, or use --serial N to continue anyway",

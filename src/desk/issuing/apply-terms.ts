@@ -2,7 +2,7 @@ import { describeTermsDifference } from "../../domain/licenses/terms-difference.
 import { findFieldFault, describeFieldFault } from "../../license/documents/field-faults.ts";
 import type { FeatureChanges, TermsChanges } from "../../license/terms/terms-changes.ts";
 import { decodeTerms, TermsDocument } from "../../license/terms/terms.ts";
-import type { Desk } from "../desk.ts";
+import type { DeskFacts } from "../desk-records.ts";
 import { DeskRefused } from "../desk-refused.ts";
 
 type Consumption = NonNullable<TermsDocument["consumption"]>;
@@ -39,18 +39,13 @@ const MAX_TERMS_BYTES = 34 * 1_024;
  * changes applied field by field. Without earlier terms, the changes must say when it ends.
  */
 export function applyTermsChanges(
-  desk: Desk,
+  desk: Pick<DeskFacts, "vendor">,
   before: TermsDocument | null,
   changes: TermsChanges,
 ): TermsDocument {
   const product = changes.product ?? before?.product;
   if (product === undefined) throw new DeskRefused("no product is specified", "use --product CODE");
-  if (!desk.vendor.products.includes(product)) {
-    throw new DeskRefused(
-      `${product} is not a product of this vendor`,
-      `its products: ${desk.vendor.products.join(", ")}`,
-    );
-  }
+  refuseForeignProduct(desk, product);
   const base = { ...(before ?? { ...DEFAULTS, product_name: product }), product };
   const { consumption, features, without, ...plain } = changes;
   const {
@@ -97,6 +92,14 @@ export function applyTermsChanges(
 /** A license without an end is sold only on purpose; the type perpetual says it, too. */
 const saysEnd = ({ valid_until, license_type }: TermsChanges): boolean =>
   valid_until !== undefined || license_type === "perpetual";
+
+export function refuseForeignProduct({ vendor }: Pick<DeskFacts, "vendor">, product: string): void {
+  if (vendor.products.includes(product)) return;
+  throw new DeskRefused(
+    `${product} is not a product of this vendor`,
+    `its products: ${vendor.products.join(", ")}`,
+  );
+}
 
 /** The end decides between perpetual and time-limited, unless the changes set the type. */
 function deriveLicenseType(

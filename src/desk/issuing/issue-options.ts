@@ -1,6 +1,7 @@
 import type { Instant } from "../../domain/time.ts";
 import type { LicenseRequest } from "../../license/requests/request.ts";
 import type { TermsChanges } from "../../license/terms/terms-changes.ts";
+import type { WriteOff } from "../orders/write-off.ts";
 import { normalizeLicenseKey } from "./license-key.ts";
 
 /** What the vendor wants to issue. */
@@ -17,8 +18,23 @@ export interface IssueOptions {
   readonly terms: TermsChanges;
   readonly allowWeakBinding: boolean;
   readonly acceptForkReason: string | null;
+  /** The lost machine whose license this one replaces; null: none was lost. */
+  readonly writeOff: WriteOff | null;
   readonly now: Instant;
 }
+
+/** To answer a request, or to renew a license, without any choice of the vendor. */
+export const USUAL_OPTIONS: Omit<IssueOptions, "request" | "now"> = {
+  renewLicenseId: null,
+  licenseId: null,
+  isNew: false,
+  licenseKey: null,
+  hosts: null,
+  terms: {},
+  allowWeakBinding: false,
+  acceptForkReason: null,
+  writeOff: null,
+};
 
 /** The flag takes precedence over the terms file, and that over the site's request. */
 export function readLicenseKey({ licenseKey, terms, request }: IssueOptions): string | null {

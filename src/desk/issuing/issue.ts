@@ -9,10 +9,15 @@ import { rfc3339 } from "../../platform/rfc3339.ts";
 import { buildSeenEntry, findReturnedButInstalled } from "./request-continuity.ts";
 import { findComparedEntries, isContinuation } from "./request-order.ts";
 import type { Desk } from "../desk.ts";
-import { endOfKey } from "../desk-records.ts";
-import { refuseReturnedLicense, findRenewedLicense } from "./renewed-license.ts";
+import type { Append } from "../ledger/ledger.ts";
+import { endOfKey, type DeskFacts } from "../desk-records.ts";
+import { refuseEndedLicense, findLostLicense, findRenewedLicense } from "./renewed-license.ts";
+import { findWriteOffs, type Reason } from "../orders/judge-use.ts";
+import { listHardware, placeUnderOrder, type Placement } from "../orders/order-placement.ts";
+import { buildWriteOff } from "../orders/write-off.ts";
+import { buildRestoredEntries, findUnknownLicenses } from "../orders/unknown-licenses.ts";
 import { isSignedWithRetiredKey } from "../ledger/license-list.ts";
-import { DeskRefused } from "../desk-refused.ts";
+import { DecisionNeeded, DeskRefused } from "../desk-refused.ts";
 import { describeHostDifference } from "../../domain/licenses/terms-difference.ts";
 import { findSplits } from "./pair-continuity.ts";
 import { findRepeatedRestores, listGraces } from "./restore-grace.ts";
@@ -35,17 +40,32 @@ export interface PreparedLicense {
   readonly changes: readonly string[];
   readonly request: LicenseRequest | null;
   readonly bound: ApplianceBinding;
+  /** What it uses of its order; null: no order concerns it. */
+  readonly placement: Placement | null;
+  /** The license of a lost machine, which this one replaces; null: none. */
+  readonly lost: IssuedEntry | null;
+  /** Why a person must decide; empty: the order covers it. */
+  readonly reasons: readonly Reason[];
   readonly notes: readonly LedgerEntry[];
   readonly now: Instant;
 }
 
 /** Makes every check, and writes nothing. */
-export function prepareLicense(desk: Desk, options: IssueOptions): PreparedLicense {
+export function prepareLicense(desk: DeskFacts, options: IssueOptions): PreparedLicense {
   const { request, now } = options;
   const answered = request === null ? null : findAnswer(desk, request);
   if (request !== null && answered !== null) return repeatAnswer(desk, request, options, answered);
-  const before = findRenewedLicense(desk, options);
-  const terms = buildTerms(desk, options, before);
+  const { writeOff } = options;
+  const placement = placeUnderOrder(desk, options);
+  const lost =
+    placement === null && writeOff !== null
+      ? findLostLicense(desk.ledger, options, writeOff.appliance)
+      : (placement?.lost ?? null);
+  const before =
+    placement === null && lost === null
+      ? findRenewedLicense(desk.ledger, options)
+      : (placement?.before ?? null);
+  const terms = placement?.terms ?? buildTerms(desk, options, before, lost);
   const end = terms.valid_until;
   // A renewal may end a license early; an answer to a request that has already ended is a typo.
   if (request !== null && end !== null && Date.parse(end) <= now) {
@@ -54,8 +74,20 @@ export function prepareLicense(desk: Desk, options: IssueOptions): PreparedLicen
       "specify a future day with --valid-until",
     );
   }
-  const notes = request === null ? [] : checkRequest(desk, request, options, rfc3339(now));
-  const hosts = chooseHosts(options, before);
+  const at = rfc3339(now);
+  const allowWeakBinding = options.allowWeakBinding || placement?.order.allow_weak_binding === true;
+  const checked =
+    request === null ? [] : checkRequest(desk, request, { ...options, allowWeakBinding }, at);
+  const unknown = request === null ? [] : findUnknownLicenses(desk, request);
+  const notes = [
+    ...checked,
+    ...buildRestoredEntries(desk, unknown, at),
+    ...(request === null || lost === null || writeOff === null
+      ? []
+      : [buildWriteOff(lost, request.request_id, writeOff.reason, at)]),
+  ];
+  const ordered = request === null ? null : (placement?.order.hosts ?? null);
+  const hosts = chooseHosts({ request, hosts: options.hosts ?? ordered }, before);
   const bound = bindingOf(request, before, hosts);
   const installed = request?.licenses.find((entry) => entry.license_id === before?.license_id);
   const serial = (before?.serial ?? 0) + 1;
@@ -70,27 +102,35 @@ export function prepareLicense(desk: Desk, options: IssueOptions): PreparedLicen
           ...describeHostDifference(before.hosts, hosts ?? undefined),
         ];
   const facts = { before, answered, license_id, serial, unknownSerial, terms, changes };
-  return { ...facts, request, bound, notes, now };
+  const reasons =
+    placement?.reasons ?? (request === null ? [] : findWriteOffs(desk.ledger, request.appliance));
+  return { ...facts, request, bound, placement, lost, reasons, notes, now };
 }
 
 /** A request is answered once: the same request and terms give the same document again. */
 function repeatAnswer(
-  desk: Desk,
+  desk: DeskFacts,
   request: LicenseRequest,
   options: IssueOptions,
   answered: IssuedEntry,
 ): PreparedLicense {
   const { license_id, serial, terms, hosts = null } = answered;
-  refuseReturnedLicense(desk, answered, "ask the site for a new request; it gets a new license");
+  refuseEndedLicense(
+    desk.ledger,
+    answered,
+    "ask the site for a new request; it gets a new license",
+  );
   if (isSignedWithRetiredKey(desk, answered)) {
-    throw new DeskRefused(
+    throw new DecisionNeeded(
+      "key_retired",
       "this request was answered with a key that is now retired; sites refuse that license",
       "ask the site for a new request",
     );
   }
   const answeredWith = desk.keys.find(({ id }) => id === answered.key);
   if (answeredWith !== undefined && endOfKey(answeredWith) <= options.now) {
-    throw new DeskRefused(
+    throw new DecisionNeeded(
+      "key_ended",
       "this request was answered with a key that has ended since; sites refuse that license",
       "ask the site for a new request",
     );
@@ -104,11 +144,19 @@ function repeatAnswer(
     );
   }
   const bound = bindingOf(request, answered, hosts);
-  const unchanged = { before: null, unknownSerial: null, changes: [], notes: [] };
+  const unchanged = {
+    before: null,
+    unknownSerial: null,
+    changes: [],
+    placement: null,
+    lost: null,
+    reasons: [],
+    notes: [],
+  };
   return { answered, license_id, serial, terms, request, bound, now: options.now, ...unchanged };
 }
 
-function isUnchanged(desk: Desk, options: IssueOptions, { terms }: IssuedEntry): boolean {
+function isUnchanged(desk: DeskFacts, options: IssueOptions, { terms }: IssuedEntry): boolean {
   // A feature that the answer removed is not in its terms, and removing it again would be refused.
   const features = [...terms.features, ...(options.terms.features ?? [])];
   const codes = new Set(features.map(({ code }) => code));
@@ -130,58 +178,108 @@ export function issueLicense(
 ): Promise<IssuedEntry> {
   return desk.transact(async (append) => {
     const prepared = prepareLicense(desk, options);
-    const { answered, license_id, serial, terms, request, bound, notes, now } = prepared;
-    if (answered !== null) return answered;
-    if (shown !== null && !isSameLicense(shown, prepared)) {
+    if (prepared.answered === null && shown !== null && !isSameLicense(shown, prepared)) {
       throw new DeskRefused(
         "another command changed this license at the desk meanwhile; nothing was signed",
         "run the command again",
       );
     }
-    const request_id = request?.request_id ?? null;
-    const document = await signLicense(
-      {
-        iss: desk.vendor.vendor,
-        iat: Math.floor(now / 1_000),
-        license_id,
-        serial,
-        request_id,
-        nonce: request?.nonce ?? null,
-        appliance: bound.appliance,
-        cnf: { jwk: bound.jwk },
-        hardware_id: bound.hardware_id,
-        ...(bound.hosts !== undefined && { hosts: [...bound.hosts] }),
-        terms,
-      },
-      desk.issuing,
-    );
-    const key = keyIdOf(desk.issuing.key);
-    const signed = { key, license_id, serial, ...bound, request_id, terms, document };
-    const issued: IssuedEntry = { type: "issued", at: rfc3339(now), ...signed };
-    await append(...notes, issued);
-    return issued;
+    return signPrepared(desk, prepared, append);
   });
 }
 
+/** The recorded answer, or a new one. Only in the transaction in which it was prepared. */
+export async function signPrepared(
+  desk: Desk,
+  prepared: PreparedLicense,
+  append: Append,
+): Promise<IssuedEntry> {
+  const { answered, license_id, serial, terms, request, bound, now } = prepared;
+  if (answered !== null) return answered;
+  const request_id = request?.request_id ?? null;
+  const document = await signLicense(
+    {
+      iss: desk.vendor.vendor,
+      iat: Math.floor(now / 1_000),
+      license_id,
+      serial,
+      request_id,
+      nonce: request?.nonce ?? null,
+      appliance: bound.appliance,
+      cnf: { jwk: bound.jwk },
+      hardware_id: bound.hardware_id,
+      ...(bound.hosts !== undefined && { hosts: [...bound.hosts] }),
+      terms,
+    },
+    desk.issuing,
+  );
+  const issued = buildIssuedEntry(prepared, keyIdOf(desk.issuing.key), document);
+  await append(...prepared.notes, issued);
+  return issued;
+}
+
+/** The line of the ledger with a document that was signed. */
+export function buildIssuedEntry(
+  { license_id, serial, terms, request, bound, placement, now }: PreparedLicense,
+  key: string,
+  document: string,
+): IssuedEntry {
+  return {
+    type: "issued",
+    at: rfc3339(now),
+    key,
+    license_id,
+    serial,
+    ...bound,
+    request_id: request?.request_id ?? null,
+    ...(placement !== null && { use: placement.use }),
+    ...(placement !== null && placement.usedBefore > 0 && { used_before: placement.usedBefore }),
+    terms,
+    document,
+  };
+}
+
 const isSameLicense = (a: PreparedLicense, b: PreparedLicense): boolean =>
-  a.license_id === b.license_id && a.serial === b.serial && Bun.deepEquals(a.terms, b.terms);
+  a.license_id === b.license_id &&
+  a.serial === b.serial &&
+  Bun.deepEquals(a.terms, b.terms) &&
+  Bun.deepEquals(a.reasons, b.reasons);
 
-/** Compares the appliance too, because another appliance could reuse a request id. */
-const findAnswer = (desk: Desk, { request_id, appliance }: LicenseRequest): IssuedEntry | null =>
-  desk.ledger.issuedTo(appliance).findLast((entry) => entry.request_id === request_id) ?? null;
+/**
+ * The license that answers a request already: the newest serial, if the key of the answer is
+ * retired and the license was issued again since. Compares the appliance too, because another one
+ * could reuse a request id.
+ */
+export function findAnswer(
+  desk: DeskFacts,
+  { request_id, appliance }: LicenseRequest,
+): IssuedEntry | null {
+  const answer = desk.ledger
+    .issuedTo(appliance)
+    .findLast((entry) => entry.request_id === request_id);
+  if (answer === undefined || !isSignedWithRetiredKey(desk, answer)) return answer ?? null;
+  const newest = desk.ledger.serialsOf(answer).at(-1) ?? answer;
+  return isSignedWithRetiredKey(desk, newest) ? answer : newest;
+}
 
-function buildTerms(desk: Desk, options: IssueOptions, before: IssuedEntry | null): TermsDocument {
+function buildTerms(
+  desk: DeskFacts,
+  options: IssueOptions,
+  before: IssuedEntry | null,
+  lost: IssuedEntry | null,
+): TermsDocument {
   const { terms, request } = options;
-  const product = terms.product ?? request?.product ?? before?.terms.product;
+  const earlier = (before ?? lost)?.terms ?? null;
+  const product = terms.product ?? request?.product ?? earlier?.product;
   if (before !== null && product !== before.terms.product) {
     throw new DeskRefused(
       `license ${before.license_id} is for ${before.terms.product}, not for ${product}`,
       "for another product, issue a new license: --request FILE --new",
     );
   }
-  const license_key = readLicenseKey(options) ?? before?.terms.license_key ?? null;
+  const license_key = readLicenseKey(options) ?? earlier?.license_key ?? null;
   const changes = { ...terms, license_key, ...(product !== undefined && { product }) };
-  return applyTermsChanges(desk, before?.terms ?? null, changes);
+  return applyTermsChanges(desk, earlier, changes);
 }
 
 const FORKED =
@@ -189,7 +287,7 @@ const FORKED =
 
 /** Refuses a weak binding and a forked site, unless an option accepts them. */
 function checkRequest(
-  desk: Desk,
+  desk: DeskFacts,
   request: LicenseRequest,
   options: IssueOptions,
   at: string,
@@ -198,7 +296,8 @@ function checkRequest(
   const lists = hosts.map(({ hardware }) => hardware as readonly HashedComponent[]);
   const hasNone = lists.some(({ length }) => length === 0);
   if (hasNone || (lists.some(isWeakBinding) && !options.allowWeakBinding)) {
-    throw new DeskRefused(
+    throw new DecisionNeeded(
+      "weak_binding",
       "the appliance has a weak hardware binding: fewer than two components can be identified",
       hasNone
         ? "run the server on a machine whose hardware can be identified"
@@ -219,7 +318,8 @@ function checkRequest(
   const { appliance, request_id } = request;
   if (options.acceptForkReason === null) {
     const removeHint = "ask the site to remove it again and create a new request; ";
-    throw new DeskRefused(
+    throw new DecisionNeeded(
+      "fork",
       [
         ...(isForked ? (splits.length > 0 ? splits : [FORKED]) : []),
         ...installed,
@@ -238,6 +338,7 @@ interface ApplianceBinding {
   readonly jwk: PublicKey;
   readonly hardware_id: string;
   readonly hosts?: readonly string[];
+  readonly hardware?: NonNullable<IssuedEntry["hardware"]>;
 }
 
 function bindingOf(
@@ -256,12 +357,20 @@ function bindingOf(
       "confirm its next activation code with berth vendor confirm",
     );
   }
-  // A request is signed by its site alone, and could have more in its key, even the private part.
-  return { appliance, jwk: publicPart(jwk), hardware_id, ...(hosts !== null && { hosts }) };
+  const hardware =
+    request === null ? before?.hardware : listHardware(request, hosts === null ? 1 : 2);
+  return {
+    appliance,
+    // A request is signed by its site alone, and could have more in its key, even the private part.
+    jwk: publicPart(jwk),
+    hardware_id,
+    ...(hosts !== null && { hosts }),
+    ...(hardware !== undefined && { hardware }),
+  };
 }
 
 /** 48 bits of a digest of vendor, appliance and request: exact in a double, and never 0. */
-function deriveLicenseId(desk: Desk, request: LicenseRequest | null): number {
+function deriveLicenseId(desk: DeskFacts, request: LicenseRequest | null): number {
   const name = [desk.vendor.vendor, request?.appliance, request?.request_id].join(" ");
   return Number.parseInt(sha256(name).slice(0, 12), 16) || 1;
 }

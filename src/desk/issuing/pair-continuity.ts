@@ -1,6 +1,6 @@
 import { DAY } from "../../domain/time.ts";
 import type { LicenseRequest } from "../../license/requests/request.ts";
-import type { Desk } from "../desk.ts";
+import type { DeskFacts } from "../desk-records.ts";
 import type { SeenEntry, SeenPair } from "../ledger/ledger-entries.ts";
 import {
   findComparedEntries,
@@ -20,7 +20,7 @@ interface SeenRequest extends SeenEntry {
 }
 
 /** What shows that the pair was split; empty: nothing does. */
-export function findSplits(desk: Pick<Desk, "ledger">, request: LicenseRequest): string[] {
+export function findSplits(desk: Pick<DeskFacts, "ledger">, request: LicenseRequest): string[] {
   const { pair } = request;
   if (pair === undefined) return [];
   const compared = findComparedEntries(desk, request);
@@ -83,7 +83,7 @@ export interface AcceptedSplit {
 }
 
 /** Oldest first. */
-export const listAcceptedSplits = ({ ledger }: Pick<Desk, "ledger">): AcceptedSplit[] =>
+export const listAcceptedSplits = ({ ledger }: Pick<DeskFacts, "ledger">): AcceptedSplit[] =>
   ledger
     .forkEntries()
     .flatMap(({ appliance, at, request_id, reason, split }) =>
@@ -98,7 +98,10 @@ export const describeAcceptedSplit = ({ appliance, at, reason, findings }: Accep
 const SILENT_DAYS = 7;
 
 /** What the vendor should know of the pair of a request, besides that it was split. */
-export function findPairWarnings(desk: Pick<Desk, "ledger">, request: LicenseRequest): string[] {
+export function findPairWarnings(
+  desk: Pick<DeskFacts, "ledger">,
+  request: LicenseRequest,
+): string[] {
   const { pair, created_at, appliance } = request;
   const last = findEarlierEntries(desk, request).at(-1);
   if (pair === undefined) {

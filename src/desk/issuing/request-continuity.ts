@@ -1,6 +1,6 @@
 import { DAY, type Instant } from "../../domain/time.ts";
 import type { LicenseRequest } from "../../license/requests/request.ts";
-import type { Desk } from "../desk.ts";
+import type { DeskFacts } from "../desk-records.ts";
 import type { SeenEntry, ConsumptionTotal } from "../ledger/ledger-entries.ts";
 import {
   findComparedEntries,
@@ -21,7 +21,7 @@ import { buildSeenPair } from "./seen-pair.ts";
  * ledger has of the site already; nothing, if the request begins anew after an accepted fork.
  */
 export function buildSeenEntry(
-  desk: Desk,
+  desk: DeskFacts,
   request: LicenseRequest,
   at: string,
   seen: readonly SeenEntry[],
@@ -43,28 +43,54 @@ export function buildSeenEntry(
   };
 }
 
-const totalsOf = (desk: Desk, { licenses }: LicenseRequest): ConsumptionTotal[] =>
+const totalsOf = (desk: DeskFacts, { licenses }: LicenseRequest): ConsumptionTotal[] =>
   licenses
     .filter(({ vendor }) => vendor === desk.vendor.vendor)
     .map(({ license_id, total_consumptions }) => ({ license_id, total: total_consumptions }));
 
+interface RequestWarnings {
+  readonly contradictions: readonly string[];
+  /** A site that is used less than before: no contradiction, but a copy may be in use as well. */
+  readonly slowdowns: readonly string[];
+}
+
 /** Contradictions to earlier requests or to the desk's clock, for a person to judge. */
-export function findRequestWarnings(desk: Desk, request: LicenseRequest, now: Instant): string[] {
+function compareWithEarlier(
+  desk: DeskFacts,
+  request: LicenseRequest,
+  now: Instant,
+): RequestWarnings {
   const [before, last] = [undefined, undefined, ...findEarlierEntries(desk, request)].slice(-2);
   const dateWarnings = findDateWarnings(request, last, now);
-  if (last === undefined) return dateWarnings;
+  if (last === undefined) return { contradictions: dateWarnings, slowdowns: [] };
   const changes = totalsOf(desk, request).flatMap(({ license_id, total }): Change[] => {
     const lastTotal = totalIn(last, license_id);
     if (lastTotal === null) return [];
     return [{ license_id, total, lastTotal, totalBefore: totalIn(before, license_id) }];
   });
-  return [
-    ...dateWarnings,
-    ...findFallenTotals(desk, request, changes),
-    ...findUnloggedConsumption(request, last, changes),
-    ...findSlowdowns(desk, request, before, last, changes),
-  ];
+  return {
+    contradictions: [
+      ...dateWarnings,
+      ...findFallenTotals(desk, request, changes),
+      ...findUnloggedConsumption(request, last, changes),
+    ],
+    slowdowns: findSlowdowns(desk, request, before, last, changes),
+  };
 }
+
+/** What a person should judge, as text. */
+export const findRequestWarnings = (
+  desk: DeskFacts,
+  request: LicenseRequest,
+  now: Instant,
+): string[] => Object.values(compareWithEarlier(desk, request, now)).flat();
+
+/** The same without what may have an innocent cause. */
+export const findRequestContradictions = (
+  desk: DeskFacts,
+  request: LicenseRequest,
+  now: Instant,
+): readonly string[] => compareWithEarlier(desk, request, now).contradictions;
 
 interface Change {
   readonly license_id: number;
@@ -95,7 +121,7 @@ function findDateWarnings(
 const COPY = "an old copy may have been restored";
 
 const findFallenTotals = (
-  desk: Desk,
+  desk: DeskFacts,
   request: LicenseRequest,
   changes: readonly Change[],
 ): string[] =>
@@ -108,7 +134,11 @@ const findFallenTotals = (
     );
 
 /** A total may fall if it resets, if it may be reduced, or after the license was returned. */
-function canTotalFall(desk: Desk, { appliance, licenses }: LicenseRequest, id: number): boolean {
+function canTotalFall(
+  desk: DeskFacts,
+  { appliance, licenses }: LicenseRequest,
+  id: number,
+): boolean {
   const license = { license_id: id, appliance };
   const serial = licenses.find(({ license_id }) => license_id === id)?.serial ?? 0;
   return (
@@ -141,7 +171,7 @@ const SLOWDOWN_FACTOR = 10;
 
 /** A site that restores a copy again and again reports little of its real consumption. */
 function findSlowdowns(
-  desk: Desk,
+  desk: DeskFacts,
   request: LicenseRequest,
   before: SeenEntry | undefined,
   last: SeenEntry,
@@ -178,7 +208,7 @@ const daysBetween = (from: string | undefined, to: string | undefined): number =
   (Date.parse(to ?? "") - Date.parse(from ?? "")) / DAY;
 
 /** Describes licenses that the request lists as installed although the ledger has a receipt. */
-export const findReturnedButInstalled = (desk: Desk, request: LicenseRequest): string[] =>
+export const findReturnedButInstalled = (desk: DeskFacts, request: LicenseRequest): string[] =>
   request.licenses.flatMap(({ license_id, serial, vendor }) => {
     const { appliance, created_at } = request;
     const issued = desk.ledger.serialsOf({ license_id, appliance });
@@ -196,20 +226,25 @@ export const findReturnedButInstalled = (desk: Desk, request: LicenseRequest): s
     ];
   });
 
-/** Describes the restores and moves of the site that no request before has reported. */
-export function describeNewRestores(desk: Desk, request: LicenseRequest): string[] {
+type Restore = NonNullable<LicenseRequest["restores"]>[number];
+
+/** The restores and moves of the site since its requests before. */
+export function findNewRestores(desk: DeskFacts, request: LicenseRequest): Restore[] {
   const seen = findComparedEntries(desk, request);
   const seenLineages = new Set(seen.flatMap(({ restores = [] }) => restores));
-  return (request.restores ?? [])
-    .filter(({ lineage }) => !seenLineages.has(lineage))
-    .map(({ at, seq, replaced, moved, grace = [] }) => {
-      if (moved === true) return `the site moved to another host on ${at}, at line ${seq}`;
-      const earlier = replaced === null ? "" : `; before that it was at line ${replaced}`;
-      const licenses = grace.map(({ license_id, serial }) => `${license_id}, serial ${serial}`);
-      const elsewhere =
-        licenses.length === 0
-          ? ""
-          : `, on other hardware: license ${licenses.join("; license ")}, serves there for its grace period`;
-      return `the site restored a backup of line ${seq} on ${at}${earlier}${elsewhere}`;
-    });
+  return (request.restores ?? []).filter(({ lineage }) => !seenLineages.has(lineage));
 }
+
+export function describeRestore({ at, seq, replaced, moved, grace = [] }: Restore): string {
+  if (moved === true) return `the site moved to another host on ${at}, at line ${seq}`;
+  const earlier = replaced === null ? "" : `; before that it was at line ${replaced}`;
+  const licenses = grace.map(({ license_id, serial }) => `${license_id}, serial ${serial}`);
+  const elsewhere =
+    licenses.length === 0
+      ? ""
+      : `, on other hardware: license ${licenses.join("; license ")}, serves there for its grace period`;
+  return `the site restored a backup of line ${seq} on ${at}${earlier}${elsewhere}`;
+}
+
+export const describeNewRestores = (desk: DeskFacts, request: LicenseRequest): string[] =>
+  findNewRestores(desk, request).map(describeRestore);

@@ -1,5 +1,5 @@
 import type { LicenseRequest } from "../../license/requests/request.ts";
-import type { Desk } from "../desk.ts";
+import type { DeskFacts } from "../desk-records.ts";
 import type { ForkEntry, SeenEntry, SeenHead } from "../ledger/ledger-entries.ts";
 
 /**
@@ -12,7 +12,7 @@ import type { ForkEntry, SeenEntry, SeenHead } from "../ledger/ledger-entries.ts
  * Whether the request and the requests that the desk saw are from one audit log. It then continues
  * the newest of them, or one of them lists it.
  */
-export function isContinuation(desk: Pick<Desk, "ledger">, request: LicenseRequest): boolean {
+export function isContinuation(desk: Pick<DeskFacts, "ledger">, request: LicenseRequest): boolean {
   const seen = findComparedEntries(desk, request);
   const newest = seen.at(-1);
   if (newest === undefined) return true;
@@ -25,7 +25,7 @@ export function isContinuation(desk: Pick<Desk, "ledger">, request: LicenseReque
  * An answered request is compared with those that were there before it.
  */
 export function findComparedEntries(
-  desk: Pick<Desk, "ledger">,
+  desk: Pick<DeskFacts, "ledger">,
   request: LicenseRequest,
 ): SeenEntry[] {
   const entries = findEntriesBefore(desk, request);
@@ -41,15 +41,17 @@ export function findComparedEntries(
 }
 
 /** All requests that the ledger has of this site, also of copies, by the order of arrival. */
-export const findSeenEntries = (desk: Pick<Desk, "ledger">, request: LicenseRequest): SeenEntry[] =>
-  findEntriesBefore(desk, request).filter((entry) => entry.type === "seen");
+export const findSeenEntries = (
+  desk: Pick<DeskFacts, "ledger">,
+  request: LicenseRequest,
+): SeenEntry[] => findEntriesBefore(desk, request).filter((entry) => entry.type === "seen");
 
 /**
  * The requests that the site made before this one. A request that none of them lists counts as the
  * newest: it is, or it is from a copy.
  */
 export function findEarlierEntries(
-  desk: Pick<Desk, "ledger">,
+  desk: Pick<DeskFacts, "ledger">,
   request: LicenseRequest,
 ): SeenEntry[] {
   const seen = findComparedEntries(desk, request);
@@ -59,7 +61,7 @@ export function findEarlierEntries(
 }
 
 function findEntriesBefore(
-  { ledger }: Pick<Desk, "ledger">,
+  { ledger }: Pick<DeskFacts, "ledger">,
   { appliance, request_id }: LicenseRequest,
 ): readonly (SeenEntry | ForkEntry)[] {
   const entries = ledger.requestEntries(appliance);

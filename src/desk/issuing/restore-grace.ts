@@ -1,11 +1,11 @@
 import type { LicenseRequest } from "../../license/requests/request.ts";
 import type { TermsDocument } from "../../license/terms/terms.ts";
-import type { Desk } from "../desk.ts";
+import type { DeskFacts } from "../desk-records.ts";
 import type { SeenGrace } from "../ledger/ledger-entries.ts";
 import { findComparedEntries, findSeenEntries } from "./request-order.ts";
 
 /** This vendor's licenses that began a grace period with a restore, as the request says. */
-export function listGraces(desk: Pick<Desk, "vendor">, request: LicenseRequest): SeenGrace[] {
+export function listGraces(desk: Pick<DeskFacts, "vendor">, request: LicenseRequest): SeenGrace[] {
   const isOwn = (id: number): boolean =>
     request.licenses.some(
       ({ license_id, vendor }) => license_id === id && vendor === desk.vendor.vendor,
@@ -22,7 +22,7 @@ export function listGraces(desk: Pick<Desk, "vendor">, request: LicenseRequest):
  * no grace period; but a backup restored twice on two machines knows of one restore each time.
  * A restore that the vendor accepted is not found again in the requests that continue that one.
  */
-export function findRepeatedRestores(desk: Desk, request: LicenseRequest): string[] {
+export function findRepeatedRestores(desk: DeskFacts, request: LicenseRequest): string[] {
   const graces = listGraces(desk, request);
   const compared = findComparedEntries(desk, request).flatMap(({ grace = [] }) => grace);
   const accepted = new Set(compared.map(({ lineage }) => lineage));

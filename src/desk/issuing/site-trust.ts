@@ -1,6 +1,6 @@
 import type { LicenseRequest } from "../../license/requests/request.ts";
 import { sha256 } from "../../platform/crypto/hash.ts";
-import type { DeskRecords } from "../desk-records.ts";
+import type { DeskFacts } from "../desk-records.ts";
 
 /** The trust document of this vendor that a site has, compared with that of the desk. */
 export interface SiteTrust {
@@ -14,7 +14,7 @@ const CAUSES =
 
 /** Compares versions and hashes: the site's own statement, as everything in its request. */
 export function compareSiteTrust(
-  { vendor, trust }: Pick<DeskRecords, "vendor" | "trust">,
+  { vendor, trust }: Pick<DeskFacts, "vendor" | "trust">,
   request: LicenseRequest,
 ): SiteTrust {
   const known = request.trust.find((entry) => entry.vendor === vendor.vendor);

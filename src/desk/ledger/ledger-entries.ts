@@ -1,3 +1,4 @@
+import type { HashedComponent } from "../../license/documents/hardware.ts";
 import type { PublicKey } from "../../license/documents/keys.ts";
 import type { TermsDocument } from "../../license/terms/terms.ts";
 
@@ -5,6 +6,7 @@ import type { TermsDocument } from "../../license/terms/terms.ts";
 export interface IssuedEntry {
   readonly type: "issued";
   readonly at: string;
+  readonly by?: string;
   /** The id of the issuing key. */
   readonly key: string;
   readonly license_id: number;
@@ -15,6 +17,12 @@ export interface IssuedEntry {
   readonly hardware_id: string;
   /** The hardware ids of two hosts; absent: the license is for one. */
   readonly hosts?: readonly string[];
+  /** The components of each host, hashed by the site; absent for a license by code. */
+  readonly hardware?: readonly (readonly HashedComponent[])[];
+  /** How it uses its order; absent: it was issued without an order. */
+  readonly use?: OrderUse;
+  /** Consumption that the order sells and these terms lack: earlier holders used it; absent: 0. */
+  readonly used_before?: number;
   readonly request_id: string | null;
   /** The site's initialization code, if the confirmation code is for one. */
   readonly initialization_code?: string;
@@ -22,6 +30,12 @@ export interface IssuedEntry {
   readonly terms: TermsDocument;
   readonly document: string;
 }
+
+/**
+ * `take`: the first license at a place of the order. `move`: the place was another appliance's, or
+ * the hardware or the hosts are others. `renewal`: everything else.
+ */
+export type OrderUse = "take" | "renewal" | "move";
 
 /** The total consumption of one license. */
 export interface ConsumptionTotal {
@@ -102,6 +116,8 @@ export interface ReceiptEntry {
   readonly license_id: number;
   readonly serial: number;
   readonly total_consumptions: number;
+  /** Slots that were still borrowed. */
+  readonly borrows: number;
   /** When the site returned the license, by its own clock. */
   readonly removed_at: string;
 }
@@ -168,12 +184,99 @@ export interface StoredLine {
   readonly sum: string;
 }
 
-export type LedgerEntry =
-  | IssuedEntry
-  | SeenEntry
-  | ForkEntry
-  | ReceiptEntry
-  | TrustEntry
-  | KeyEntry
-  | PolicyEntry
-  | StatementEntry;
+/** A customer, or its new name. */
+export interface CustomerEntry {
+  readonly type: "customer";
+  readonly at: string;
+  readonly customer: string;
+  readonly name: string;
+}
+
+/** From here on, the orders of the first customer are those of the second. */
+export interface CustomerMergedEntry {
+  readonly type: "customer-merged";
+  readonly at: string;
+  readonly customer: string;
+  readonly into: string;
+}
+
+/** What was sold under a license key. A later line with the same key replaces it as a whole. */
+export interface OrderEntry {
+  readonly type: "order";
+  readonly at: string;
+  readonly by?: string;
+  readonly license_key: string;
+  /** Whether the desk made the key. One that the vendor chose can be guessed. */
+  readonly is_own_key: boolean;
+  readonly customer: string;
+  /** Without license key and customer: an issued license has those of the order. */
+  readonly terms: TermsDocument;
+  readonly appliances: number;
+  readonly hosts: 1 | 2;
+  readonly allow_weak_binding: boolean;
+  /** In any 365 days. */
+  readonly moves: number;
+  /** The policy whose codes may be confirmed; absent: the order is served by file alone. */
+  readonly policy_id?: string;
+  /** Licenses of the order that were issued without its key; absent: none. */
+  readonly adopted?: readonly { readonly license_id: number; readonly appliance: string }[];
+}
+
+/** The order was a mistake: nothing more is issued under its key. */
+export interface OrderClosedEntry {
+  readonly type: "order-closed";
+  readonly at: string;
+  readonly license_key: string;
+  readonly reason: string;
+}
+
+/** The machine of a license was lost; its place went to another appliance. */
+export interface WrittenOffEntry {
+  readonly type: "written-off";
+  readonly at: string;
+  readonly appliance: string;
+  readonly license_id: number;
+  /** The newest serial at that time. */
+  readonly serial: number;
+  readonly license_key: string | null;
+  /** The request of the appliance that follows. */
+  readonly request_id: string;
+  readonly reason: string;
+}
+
+/** The ledger lacks what was issued: until this ends, only holders are answered automatically. */
+export interface RestoredEntry {
+  readonly type: "restored";
+  readonly at: string;
+  readonly cause: string;
+}
+
+export interface RestoredEndedEntry {
+  readonly type: "restored-ended";
+  readonly at: string;
+  readonly reason: string;
+}
+
+export type LedgerEntry = Written &
+  (
+    | IssuedEntry
+    | SeenEntry
+    | ForkEntry
+    | ReceiptEntry
+    | TrustEntry
+    | KeyEntry
+    | PolicyEntry
+    | StatementEntry
+    | CustomerEntry
+    | CustomerMergedEntry
+    | OrderEntry
+    | OrderClosedEntry
+    | WrittenOffEntry
+    | RestoredEntry
+    | RestoredEndedEntry
+  );
+
+interface Written {
+  /** Who ran the command, as account@machine; the ledger adds it. */
+  readonly by?: string;
+}

@@ -1,5 +1,7 @@
 import { findEndingReceipt } from "../issuing/ending-receipt.ts";
 import { comparableLicenseKey } from "../issuing/license-key.ts";
+import { OrderIndex } from "../orders/order-index.ts";
+import { Groups } from "./groups.ts";
 import type {
   ForkEntry,
   IssuedEntry,
@@ -10,6 +12,7 @@ import type {
   SeenEntry,
   StatementEntry,
   TrustEntry,
+  WrittenOffEntry,
 } from "./ledger-entries.ts";
 import type { StatementIndex, StatementPosition } from "./statement-index.ts";
 
@@ -34,6 +37,7 @@ export class LedgerIndex {
   readonly #keys: KeyEntry[] = [];
   readonly #policies = new Groups<string, PolicyEntry>();
   readonly #statements: StatementIndex;
+  readonly orders = new OrderIndex();
 
   constructor(statements: StatementIndex) {
     this.#statements = statements;
@@ -68,6 +72,14 @@ export class LedgerIndex {
       case "statement":
       case "position":
         return this.#statements.add(entry);
+      case "customer":
+      case "customer-merged":
+      case "order":
+      case "order-closed":
+      case "written-off":
+      case "restored":
+      case "restored-ended":
+        return this.orders.add(entry);
       default:
         // A line of a later version with the same format says nothing to this one.
         return entry satisfies never;
@@ -96,9 +108,22 @@ export class LedgerIndex {
     return this.issuedAs(license_id).filter((entry) => entry.appliance === appliance);
   }
 
-  /** Whether no serial of this license can serve at its site any more. */
-  isReturned({ license_id, appliance }: LicenseAtAppliance): boolean {
-    return this.findReceipt({ license_id, appliance, serial: Infinity }) !== null;
+  /** Whether no serial of this license serves at its site any more, as far as the desk knows. */
+  isEnded({ license_id, appliance }: LicenseAtAppliance): boolean {
+    return (
+      this.findReceipt({ license_id, appliance, serial: Infinity }) !== null ||
+      this.findWriteOff({ license_id, appliance }) !== null
+    );
+  }
+
+  /** Null: it was not written off, or a person issued it to this appliance again. */
+  findWriteOff(license: LicenseAtAppliance): WrittenOffEntry | null {
+    const writeOffs = this.orders.writeOffsOf(license.appliance);
+    if (writeOffs.length === 0) return null;
+    const newest = Math.max(...this.serialsOf(license).map(({ serial }) => serial));
+    const isOfThis = (entry: WrittenOffEntry): boolean =>
+      entry.license_id === license.license_id && entry.serial >= newest;
+    return writeOffs.findLast(isOfThis) ?? null;
   }
 
   /** The receipt that ends this serial, and every renewal of it, at its site. */
@@ -144,6 +169,10 @@ export class LedgerIndex {
     return this.#policies.get(policyId);
   }
 
+  policyEntries(): readonly PolicyEntry[] {
+    return this.#policies.keys().flatMap((id) => this.policiesNamed(id));
+  }
+
   /** The appliances that sent usage statements. */
   statementSenders(): string[] {
     return this.#statements.senders();
@@ -161,17 +190,3 @@ export class LedgerIndex {
 
 const licenseAtAppliance = ({ license_id, appliance }: LicenseAtAppliance): string =>
   `${license_id} ${appliance}`;
-
-class Groups<Key, Entry> {
-  readonly #groups = new Map<Key, Entry[]>();
-
-  add(key: Key, entry: Entry): void {
-    const group = this.#groups.get(key);
-    if (group === undefined) this.#groups.set(key, [entry]);
-    else group.push(entry);
-  }
-
-  get(key: Key): readonly Entry[] {
-    return this.#groups.get(key) ?? [];
-  }
-}

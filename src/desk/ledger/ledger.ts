@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Disk } from "../../platform/files/disk.ts";
 import { appendFile, replaceFile } from "../../platform/files/files.ts";
+import { accountName } from "../../platform/account.ts";
 import { GENESIS, sha256 } from "../../platform/crypto/hash.ts";
 import { cutFile } from "./cut-file.ts";
 import {
@@ -63,7 +64,11 @@ export class Ledger extends LedgerIndex {
 
   /** Creates a ledger with its first lines, all of them or none. */
   static async create(disk: Disk, folder: string, entries: readonly LedgerEntry[]): Promise<void> {
-    const { text, end } = formatLines(entries, LEDGER_START);
+    const by = accountName();
+    const { text, end } = formatLines(
+      entries.map((entry) => ({ ...entry, by })),
+      LEDGER_START,
+    );
     await replaceFile(disk, join(folder, LEDGER_FILE), Buffer.from(text));
     await updateLedgerHead(disk, folder, end);
   }
@@ -95,6 +100,11 @@ export class Ledger extends LedgerIndex {
     );
   }
 
+  /** Takes lines as if they were appended: to find out what would follow, and then be discarded. */
+  assume(...entries: readonly LedgerEntry[]): void {
+    for (const entry of entries) this.add(entry);
+  }
+
   /** Without the lost lines, the desk could sell the same license key or serial twice. */
   refuseIfIncomplete(): void {
     if (this.loss !== null) throw new DeskRefused(this.loss, LEDGER_LOSS_HINT);
@@ -113,7 +123,9 @@ export class Ledger extends LedgerIndex {
   }
 
   /** Durable when it returns. */
-  async #append(entries: readonly LedgerEntry[]): Promise<void> {
+  async #append(lines: readonly LedgerEntry[]): Promise<void> {
+    const by = accountName();
+    const entries = lines.map((entry) => ({ ...entry, by }));
     const { text, end } = formatLines(entries, this.#end);
     await appendFile(this.#disk, join(this.#folder, LEDGER_FILE), text);
     this.#count(entries, end);

@@ -1,7 +1,7 @@
 import type { Instant } from "../../domain/time.ts";
 import { isSameLicenseKey } from "../issuing/license-key.ts";
-import type { DeskRecords } from "../desk-records.ts";
-import type { Ledger } from "./ledger.ts";
+import type { DeskFacts } from "../desk-records.ts";
+import type { LedgerIndex } from "./ledger-index.ts";
 import type { IssuedEntry } from "./ledger-entries.ts";
 import { findEndingReceipt } from "../issuing/ending-receipt.ts";
 
@@ -11,6 +11,7 @@ export const LICENSE_STATES = [
   "ended",
   "disabled",
   "returned",
+  "written off",
   "replaced",
 ] as const;
 
@@ -27,7 +28,7 @@ export interface ListedLicense extends IssuedEntry {
 }
 
 /** Every issued serial, newest first, with its state at `now`. */
-export function listLicenses(ledger: Ledger, now: Instant): ListedLicense[] {
+export function listLicenses(ledger: LedgerIndex, now: Instant): ListedLicense[] {
   const allReceipts = Map.groupBy(ledger.receiptEntries(), licenseAtAppliance);
   const allSerials = Map.groupBy(ledger.issuedEntries(), licenseAtAppliance);
   const newest = newestSerials(ledger.issuedEntries());
@@ -40,7 +41,9 @@ export function listLicenses(ledger: Ledger, now: Instant): ListedLicense[] {
     const isReturned =
       receipts.some(({ serial }) => serial === issued.serial) ||
       (isNewest && findEndingReceipt(issued.serial, serials, receipts) !== undefined);
-    const state = isReturned ? "returned" : isNewest ? stateOf(issued, now) : "replaced";
+    const isWrittenOff = isNewest && ledger.findWriteOff(issued) !== null;
+    const newestState = isWrittenOff ? "written off" : stateOf(issued, now);
+    const state = isReturned ? "returned" : isNewest ? newestState : "replaced";
     return { ...issued, customer, product, slots, ends_at: valid_until, license_key, state };
   });
 }
@@ -80,7 +83,7 @@ export function filterNewestSerials(licenses: readonly ListedLicense[]): ListedL
 
 /** Licenses that sites may be using and that a retired key signed. */
 export function findLicensesToReissue(
-  { vendor, ledger }: DeskRecords,
+  { vendor, ledger }: DeskFacts,
   now: Instant,
 ): ListedLicense[] {
   return filterNewestSerials(listLicenses(ledger, now)).filter(
@@ -89,7 +92,7 @@ export function findLicensesToReissue(
 }
 
 export const isSignedWithRetiredKey = (
-  { vendor }: Pick<DeskRecords, "vendor">,
+  { vendor }: Pick<DeskFacts, "vendor">,
   { key }: IssuedEntry,
 ): boolean => vendor.retired.includes(key);
 

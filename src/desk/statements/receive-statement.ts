@@ -11,7 +11,7 @@ import { sha256 } from "../../platform/crypto/hash.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { stateOfKey, type DeskRecords } from "../desk-records.ts";
 import type { Desk } from "../desk.ts";
-import { DeskRefused } from "../desk-refused.ts";
+import { DecisionNeeded, DeskRefused } from "../desk-refused.ts";
 import type { IssuedEntry, StatementEntry } from "../ledger/ledger-entries.ts";
 import type { StatementDocuments } from "../ledger/statement-file.ts";
 import {
@@ -81,7 +81,8 @@ export async function checkStatement(
     ...findWrongDates(statement, now),
   ];
   if (contradictions.length > 0 && acceptForkReason === null) {
-    throw new DeskRefused(
+    throw new DecisionNeeded(
+      "fork",
       contradictions.join("; "),
       'ask the site for the cause, and for missing statements (berth usage statement --number N); --accept-fork "REASON" accepts this one and records the reason in the ledger',
     );

@@ -4,22 +4,20 @@ import { join } from "node:path";
 import { publicPart } from "../../../src/license/documents/keys.ts";
 import { verifyLicense } from "../../../src/license/documents/license.ts";
 import { signLicenseRequest, verifyLicenseRequest } from "../../../src/license/requests/request.ts";
+import { accountName } from "../../../src/platform/account.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { Desk } from "../../../src/desk/desk.ts";
+import { USUAL_OPTIONS } from "../../../src/desk/issuing/issue-options.ts";
 import { describeNewRestores } from "../../../src/desk/issuing/request-continuity.ts";
 import type { LedgerEntry } from "../../../src/desk/ledger/ledger-entries.ts";
 import { expectOk, expectRefusal, openAppliance } from "../../support/appliance.ts";
 import { prepareLicense } from "../../../src/desk/issuing/issue.ts";
-import {
-  DEFAULT_ISSUE_OPTIONS,
-  issueTestLicense,
-  openDeskAndSite,
-  makeRequestFrom,
-} from "../../support/desk-and-site.ts";
+import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../../support/desk-and-site.ts";
 import { unwrap } from "../../support/licensed-store.ts";
 import { hoursLater } from "../../support/scenario.ts";
 import { copyFolder } from "../../support/temp-folder.ts";
 import { catchDeskRefusal } from "../../support/desk-refusal.ts";
+import { MONDAY } from "../../support/scenario.ts";
 
 const readLedger = (folder: string): LedgerEntry[] =>
   readFileSync(join(folder, "ledger.jsonl"), "utf8")
@@ -82,11 +80,11 @@ describe("an answer to a request", () => {
     expect(readLedger(folder)).toEqual<object[]>([
       expect.objectContaining({ type: "trust", version: 1, format: 3 }) as object,
       expect.objectContaining({ type: "key", key: issued.key }) as object,
-      { ...seen, ...auditState, totals: [] },
-      issued,
+      { ...seen, ...auditState, totals: [], by: accountName() },
+      { ...issued, by: accountName() },
     ]);
     const reopened = await Desk.open(realDisk, folder, null);
-    expect(reopened.ledger.issuedEntries()).toEqual([issued]);
+    expect(reopened.ledger.issuedEntries()).toEqual([{ ...issued, by: accountName() }]);
   });
 
   test("is the same document again for the same request and terms", async () => {
@@ -320,7 +318,8 @@ describe("a second license for a site", () => {
     const installed = { license_id: first.license_id, product: "sim", vendor: desk.vendor.vendor };
     const prepareFor = (serial: number) =>
       prepareLicense(desk, {
-        ...DEFAULT_ISSUE_OPTIONS,
+        ...USUAL_OPTIONS,
+        now: MONDAY,
         request: { ...request, licenses: [{ ...installed, serial, total_consumptions: 0 }] },
       });
     expect(prepareFor(Number.MAX_SAFE_INTEGER)).toMatchObject({

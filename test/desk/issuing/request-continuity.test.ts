@@ -174,7 +174,7 @@ describe("findRequestWarnings warns", () => {
     expect(findRequestWarnings(desk, request, MONDAY)).toEqual([
       `license ${license}: the consumption was 80 at the last request seen and is only 10 now; an old copy may have been restored`,
     ]);
-    const receipt = { license_id: license, serial: 1, total_consumptions: 80 };
+    const receipt = { license_id: license, serial: 1, total_consumptions: 80, borrows: 0 };
     const { appliance } = request;
     const dates = { at: at(MONDAY), removed_at: at(MONDAY) };
     await desk.ledger.transact((append) =>

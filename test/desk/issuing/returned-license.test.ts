@@ -180,7 +180,7 @@ describe("a license that is renewed from the ledger while the site returns it", 
     const { desk, site, first, receipt, renewal } = await renewDuringReturn();
     expectRefusal(await site.upload(renewal.document), 400, "request_unknown");
     await receiveReceipt(desk, receipt, MONDAY);
-    expect(desk.ledger.isReturned(first)).toBe(true);
+    expect(desk.ledger.isEnded(first)).toBe(true);
     expect(listLicenses(desk.ledger, MONDAY).map(({ serial, state }) => [serial, state])).toEqual([
       [3, "returned"],
       [2, "returned"],
@@ -213,7 +213,7 @@ describe("a license that is renewed from the ledger while the site returns it", 
     expectOk(await site.upload(next.document));
     const newer = unwrap(await site.licensing.removeLicense(first.license_id, false, "test"));
     await receiveReceipt(desk, newer, MONDAY);
-    expect(desk.ledger.isReturned(first)).toBe(true);
+    expect(desk.ledger.isEnded(first)).toBe(true);
   });
 });
 

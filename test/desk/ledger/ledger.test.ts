@@ -4,19 +4,19 @@ import { join } from "node:path";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { errorCode } from "../../../src/platform/files/system-error.ts";
 import { GENESIS, sha256 } from "../../../src/platform/crypto/hash.ts";
-import { confirmActivation, createPolicy } from "../../../src/desk/issuing/airgap.ts";
+import {
+  confirmActivation,
+  createPolicy,
+  USUAL_CONFIRMATION,
+} from "../../../src/desk/issuing/airgap.ts";
 import { Desk } from "../../../src/desk/desk.ts";
+import { USUAL_OPTIONS } from "../../../src/desk/issuing/issue-options.ts";
 import { issueLicense, prepareLicense } from "../../../src/desk/issuing/issue.ts";
 import { Ledger } from "../../../src/desk/ledger/ledger.ts";
 import { receiveReceipt } from "../../../src/desk/issuing/receive-receipt.ts";
 import { verifyDesk } from "../../../src/desk/verify-desk.ts";
 import { openAppliance, type Appliance } from "../../support/appliance.ts";
-import {
-  DEFAULT_ISSUE_OPTIONS,
-  issueTestLicense,
-  makeRequestFrom,
-  openDeskAndSite,
-} from "../../support/desk-and-site.ts";
+import { issueTestLicense, makeRequestFrom, openDeskAndSite } from "../../support/desk-and-site.ts";
 import { replaceKey, signNextTrust } from "../../support/desk-keys.ts";
 import { failCallAt, FaultyDisk } from "../../support/faulty-disk.ts";
 import { unwrap } from "../../support/licensed-store.ts";
@@ -45,7 +45,7 @@ describe("the ledger", () => {
         `${join(folder, "ledger.jsonl")} ended in an interrupted write; its ${tail.length} bytes were moved to ${tornPath}`,
       ]);
       expect([readLedger(folder), readFileSync(tornPath, "utf8")]).toEqual([complete, tail]);
-      expect(opened.ledger.issuedEntries()).toEqual([first]);
+      expect(opened.ledger.issuedEntries()).toMatchObject([first]);
       await issueTestLicense(opened, await makeRequestFrom(site), { terms: { slots: 7 } });
       const { ledger } = await open(folder);
       expect([ledger.issuedEntries().length, ledger.notes]).toEqual([2, []]);
@@ -249,7 +249,13 @@ test("a license that differs from the one that was shown, because of another com
   const { desk, folder, site } = await openDeskAndSite();
   const { license_id } = await issueTestLicense(desk, await makeRequestFrom(site));
   const terms = { slots: 9 };
-  const options = { ...DEFAULT_ISSUE_OPTIONS, request: null, renewLicenseId: license_id, terms };
+  const options = {
+    ...USUAL_OPTIONS,
+    now: MONDAY,
+    request: null,
+    renewLicenseId: license_id,
+    terms,
+  };
   const shown = prepareLicense(desk, options);
   await issueTestLicense(await open(folder), null, { renewLicenseId: license_id });
   const before = readLedger(folder);
@@ -305,13 +311,12 @@ describe("a license key confirmed by code", () => {
     const policy = await createPolicy(desk, "basic", { product: "sim", valid_until: null }, MONDAY);
     const confirmFor = async (appliance: Appliance, serial: number | null = null) =>
       confirmActivation(desk, {
+        ...USUAL_CONFIRMATION,
         policy,
         licenseKey: "K-1",
         activationCode: unwrap(
           await appliance.services.airgap.createActivationCode("K-1", "", "test"),
         ).code,
-        initializationCode: "",
-        validUntil: null,
         serial,
         allowWeakBinding: true,
         now: MONDAY,
@@ -333,8 +338,8 @@ describe("a license key confirmed by code", () => {
       const activationCode = unwrap(
         await services.airgap.createActivationCode("K-1", "", "test"),
       ).code;
-      const codes = { policy, licenseKey: "K-1", activationCode, initializationCode: "" };
-      const options = { validUntil: null, serial, allowWeakBinding: true, now: MONDAY };
+      const codes = { ...USUAL_CONFIRMATION, policy, licenseKey: "K-1", activationCode };
+      const options = { serial, allowWeakBinding: true, now: MONDAY };
       const { confirmation_code: code } = await confirmActivation(desk, { ...codes, ...options });
       const request = { policy, licenseKey: "K-1", policyId: null, code, peer: "test" };
       return unwrap(await services.airgap.installLicense(request)).id;
@@ -369,12 +374,10 @@ describe("a license key confirmed by code", () => {
       );
       const { code } = unwrap(await site.services.airgap.createActivationCode("K-1", "", "test"));
       const attempt = confirmActivation(desk, {
+        ...USUAL_CONFIRMATION,
         policy,
         licenseKey,
         activationCode: code,
-        initializationCode: "",
-        validUntil: null,
-        serial: null,
         allowWeakBinding: true,
         now: MONDAY,
       });

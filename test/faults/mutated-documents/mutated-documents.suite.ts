@@ -15,7 +15,11 @@ import { verifyLicenseRequest } from "../../../src/license/requests/request.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { sha256 } from "../../../src/platform/crypto/hash.ts";
 import { wallClock } from "../../../src/platform/clock.ts";
-import { confirmActivation, createPolicy } from "../../../src/desk/issuing/airgap.ts";
+import {
+  confirmActivation,
+  createPolicy,
+  USUAL_CONFIRMATION,
+} from "../../../src/desk/issuing/airgap.ts";
 import { Desk } from "../../../src/desk/desk.ts";
 import { issueLicense } from "../../../src/desk/issuing/issue.ts";
 import { unwrap } from "../../support/licensed-store.ts";
@@ -49,12 +53,10 @@ async function prepareSite() {
   const policy = await createPolicy(desk, "p", { product: "DEMO", valid_until: null }, wallClock());
   const activation = unwrap(await site.airgap.createActivationCode("K", "", "suite"));
   const { confirmation_code: code } = await confirmActivation(desk, {
+    ...USUAL_CONFIRMATION,
     policy,
     licenseKey: "K",
     activationCode: activation.code,
-    initializationCode: "",
-    validUntil: null,
-    serial: null,
     allowWeakBinding: true,
     now: wallClock(),
   });

@@ -9,7 +9,11 @@ import { realDisk } from "../../../platform/files/disk.ts";
 import { replaceFile } from "../../../platform/files/files.ts";
 import { list, path, text, type InvalidValue } from "../../frame/options.ts";
 import { version } from "../../../platform/embedded/version.ts";
-import { confirmActivation, createPolicy } from "../../../desk/issuing/airgap.ts";
+import {
+  confirmActivation,
+  createPolicy,
+  USUAL_CONFIRMATION,
+} from "../../../desk/issuing/airgap.ts";
 import { Desk, usualRootFolder } from "../../../desk/desk.ts";
 import { Root } from "../../../desk/root.ts";
 import { loadDeskRecords } from "../../../desk/desk-records.ts";
@@ -124,12 +128,10 @@ async function writeAirgapBody(appliance: Services, desk: Desk, path: string): P
   // Another version of Berth may have created the folder, with other demo terms.
   const policy = await createPolicy(desk, "demo", terms, wallClock(), { isReplacing: true });
   const { policy_id, confirmation_code } = await confirmActivation(desk, {
+    ...USUAL_CONFIRMATION,
     policy,
     licenseKey: AIRGAP_KEY,
     activationCode: activation.code,
-    initializationCode: "",
-    validUntil: null,
-    serial: null,
     allowWeakBinding: true,
     now: wallClock(),
   });

@@ -9,7 +9,12 @@ import {
   generateInitializationCode,
   createPolicy,
   buildPolicyTerms,
+  type ConfirmOptions,
 } from "../../../desk/issuing/airgap.ts";
+import { DecisionNeeded } from "../../../desk/desk-refused.ts";
+import { confirm } from "../../frame/confirm.ts";
+import { printWarning } from "../../frame/terminal.ts";
+import { describeLost, readWriteOff } from "../../vendor/write-off.ts";
 import { describeRestoreGrace } from "../../../desk/issuing/restore-grace.ts";
 import { parseCodeEnd, describeEnds } from "../../vendor/end-dates.ts";
 import { defineCommand } from "../../frame/define-command.ts";
@@ -112,6 +117,9 @@ export const confirmCommand = defineCommand({
     validUntil: text("--valid-until DAY", "the last valid day (in UTC); default: the policy's end"),
     serial: option.serial,
     allowWeakBinding: option.allowWeakBinding,
+    writeOff: option.writeOff,
+    reason: option.reason,
+    yes: { ...option.yes, help: "do not ask for confirmation where a person must decide" },
     qr: option.qr,
     json: option.json,
   },
@@ -122,7 +130,7 @@ export const confirmCommand = defineCommand({
     }
     const validUntil = parseCodeEnd(options.validUntil);
     const policy = readDocument(options.policy, "policy");
-    const { terms, ...confirmed } = await confirmActivation(await openDesk(options), {
+    const wanted = {
       policy,
       licenseKey,
       activationCode,
@@ -130,13 +138,27 @@ export const confirmCommand = defineCommand({
       validUntil,
       serial,
       allowWeakBinding,
+      writeOff: readWriteOff(options),
       now: wallClock(),
-    });
+    };
+    const desk = await openDesk(options);
+    const { terms, reasons, differences, lost, ...confirmed } = await confirmAfterQuestion(
+      desk,
+      wanted,
+      options,
+    );
     const { policy_id, confirmation_code } = confirmed;
     const output = { out: null, qr: options.qr };
     return {
+      warnings: [
+        ...(lost === null ? [] : [describeLost(lost)]),
+        ...reasons.map(({ text }) => text),
+        ...(differences.length === 0
+          ? []
+          : [`the policy differs from the order: ${differences.join("; ")}`]),
+      ],
       notes: [...describeEnds(terms), ...describeRestoreGrace(terms)],
-      json: { ...confirmed, valid_until: terms.valid_until },
+      json: { ...confirmed, reasons, differences, valid_until: terms.valid_until },
       text: async () => [
         `policy ${policy_id}\n`,
         ...(await outputDocument(output, confirmation_code, "the confirmation code")),
@@ -144,3 +166,19 @@ export const confirmCommand = defineCommand({
     };
   },
 });
+
+/** Asks where the order does not cover the code: the reasons are known only after all checks. */
+async function confirmAfterQuestion(
+  desk: Desk,
+  wanted: Omit<ConfirmOptions, "isDecided">,
+  options: { readonly yes: boolean },
+) {
+  try {
+    return await confirmActivation(desk, { ...wanted, isDecided: options.yes });
+  } catch (error) {
+    if (!(error instanceof DecisionNeeded) || error.code !== "reasons") throw error;
+    printWarning(error.message);
+    await confirm(options, "confirm the code nevertheless?");
+    return confirmActivation(desk, { ...wanted, isDecided: true });
+  }
+}

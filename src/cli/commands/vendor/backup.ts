@@ -147,6 +147,7 @@ const restore = defineCommand({
       text: [
         `the desk as of ${created_at} is restored in ${folder}`,
         "licenses issued after that time are not in its ledger: do not use both desks",
+        "until berth vendor restored --end, only appliances that hold an order are answered automatically",
         "the root's folder has the newest trust.jwt and the certificates: berth vendor accept FILE…",
       ],
     };

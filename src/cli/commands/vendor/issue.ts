@@ -1,3 +1,8 @@
+import type { Desk } from "../../../desk/desk.ts";
+import { needsConsent } from "../../../desk/orders/judge-use.ts";
+import { describeChangesSince } from "../../../desk/orders/order-placement.ts";
+import { describeWriteOffs } from "../../../desk/orders/write-off.ts";
+import { describeLost, readWriteOff } from "../../vendor/write-off.ts";
 import { describeDocumentFault } from "../../../license/documents/document-fault.ts";
 import { verifyLicenseRequest, describeWants } from "../../../license/requests/request.ts";
 import { wallClock } from "../../../platform/clock.ts";
@@ -48,11 +53,13 @@ export const issueCommand = defineCommand({
     hosts: option.hosts,
     allowWeakBinding: option.allowWeakBinding,
     acceptFork: option.acceptFork,
+    writeOff: option.writeOff,
+    reason: option.reason,
     out: option.out,
     dryRun: option.dryRun,
     yes: {
       ...option.yes,
-      help: "do not ask for confirmation if the license has already expired",
+      help: "do not ask for confirmation where a person must decide",
     },
     qr: option.qr,
     json: option.json,
@@ -104,18 +111,25 @@ export const issueCommand = defineCommand({
       terms,
       allowWeakBinding,
       acceptForkReason: acceptFork,
+      writeOff: readWriteOff(options),
       now,
     };
     const prepared = prepareLicense(desk, wanted);
     const wants = describeWants(request?.wants);
     const pair = describeRequestPair(request?.pair);
-    for (const note of [wants, pair, ...describeChanges(prepared)])
+    for (const note of [wants, pair, ...describeChanges(desk, prepared)])
       if (note !== null) printNote(note);
     const { license_id, serial, changes, terms: allTerms } = prepared;
     const name = `license ${license_id}, serial ${serial}`;
     if (prepared.answered === null) printTerms(name, allTerms, options);
     const pastEnd = findPastEnd(prepared);
-    for (const warning of [describeUnknownSerial(prepared), pastEnd?.warning ?? null]) {
+    const { lost, reasons, placement } = prepared;
+    for (const warning of [
+      describeUnknownSerial(prepared),
+      pastEnd?.warning ?? null,
+      lost === null ? null : describeLost(lost),
+      ...reasons.map((reason) => reason.text),
+    ]) {
       if (warning === null) continue;
       warnings.push(warning);
       printWarning(warning);
@@ -124,12 +138,15 @@ export const issueCommand = defineCommand({
     const hostIds = prepared.bound.hosts ?? [prepared.bound.hardware_id];
     const facts = { license_id, serial, license_key, valid_until, hosts: hostIds, changes };
     const unverified = { wants: request?.wants ?? null, pair: request?.pair ?? null };
-    const result = { ...facts, terms: allTerms, ...unverified };
+    const order = placement && { use: placement.use, used_before: placement.usedBefore };
+    const result = { ...facts, terms: allTerms, ...unverified, order, reasons };
     const json = { ...result, restore_warnings: restored, warnings };
     if (options.dryRun) return { json, text: JSON.stringify(allTerms, null, 2) };
-    if (pastEnd?.isNew === true) {
+    const isEndless = lost !== null && lost.terms.valid_until === null;
+    if (reasons.some(needsConsent) || isEndless)
+      await confirm(options, `sign license ${license_id} nevertheless?`);
+    else if (pastEnd?.isNew === true)
       await confirm(options, `sign license ${license_id} with this end?`);
-    }
     const { document } = await issueLicense(desk, wanted, prepared);
     const key = license_key === null ? "" : ` key ${license_key},`;
     const command = `berth vendor issue --reprint ${license_id} --serial ${serial}`;
@@ -163,17 +180,37 @@ function describeUnknownSerial({ unknownSerial, serial, license_id }: PreparedLi
   );
 }
 
+const USES = {
+  take: "the first license at one of its places",
+  renewal: "a renewal by its holder",
+  move: "a move to other hardware, or to a place that was used before",
+} as const;
+
 /** What the vendor should see before the license leaves, besides its terms. */
-function describeChanges({
-  before,
-  answered,
-  changes,
-  terms,
-  license_id,
-}: PreparedLicense): string[] {
-  if (answered !== null)
-    return ["this request was already answered: the same license is written again"];
+function describeChanges(
+  desk: Desk,
+  { before, answered, changes, terms, license_id, placement }: PreparedLicense,
+): string[] {
+  if (answered !== null) {
+    const since = describeChangesSince(desk, answered);
+    return [
+      "this request was already answered: the same license is written again",
+      ...(since.length === 0
+        ? []
+        : [`terms changed since (${since.join("; ")}): ask the site for a new request`]),
+    ];
+  }
   const notes = describeRestoreGrace(terms);
+  if (placement !== null) {
+    const { order, use, usedBefore } = placement;
+    notes.push(
+      `order ${order.license_key}: ${USES[use]}`,
+      ...(usedBefore > 0
+        ? [`${usedBefore} of its consumption is taken off: it was used before`]
+        : []),
+      ...describeWriteOffs(desk.ledger, order.customer),
+    );
+  }
   if (before === null) return notes;
   const what = changes.length === 0 ? "no term changes" : changes.join("; ");
   return [`license ${license_id}: ${what}`, ...notes];

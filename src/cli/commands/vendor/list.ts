@@ -1,8 +1,7 @@
 import { csvRecords } from "../../../domain/text/csv.ts";
-import { err, ok, type Result } from "../../../domain/result.ts";
 import { later } from "../../../domain/time.ts";
 import { wallClock } from "../../../platform/clock.ts";
-import { flag, Misuse, text, type InvalidValue } from "../../frame/options.ts";
+import { flag, Misuse, text } from "../../frame/options.ts";
 import {
   filterLicenses,
   LICENSE_STATES,
@@ -17,24 +16,16 @@ import {
   listAcceptedSplits,
 } from "../../../desk/issuing/pair-continuity.ts";
 import { defineCommand } from "../../frame/define-command.ts";
-import { parseDuration } from "../../frame/times.ts";
 import { option } from "../../frame/flags.ts";
 import { oneOf } from "../../frame/option-parsers.ts";
-import { formatCount, formatList, type Text } from "../../frame/terminal.ts";
-import { applianceFilter, csvOption, textFilter } from "../../vendor/list-filters.ts";
+import { formatList, type Text } from "../../frame/terminal.ts";
+import {
+  applianceFilter,
+  csvOption,
+  endingWithinOption,
+  textFilter,
+} from "../../vendor/list-filters.ts";
 import { openDeskRecords } from "../../vendor/open-desk.ts";
-
-/** Milliseconds. Elsewhere `m` means minutes, but for the end of a license probably months. */
-function parseEnding(text: string): Result<number, InvalidValue> {
-  const [, months] = /^([1-9]\d{0,2})m$/.exec(text) ?? [];
-  const duration = text.endsWith("m") ? null : parseDuration(text);
-  if (duration !== null) return ok(duration);
-  const hint =
-    months === undefined
-      ? "for example --ending-within 60d"
-      : `m means minutes; for ${formatCount(Number(months), "month")}: --ending-within ${Number(months) * 30}d`;
-  return err({ problem: "must be a number of hours, days or weeks", hint });
-}
 
 export const listCommand = defineCommand({
   name: "vendor list",
@@ -50,10 +41,8 @@ export const listCommand = defineCommand({
       // `not-yet-started` needs no quotes in a shell.
       parse: (name) => oneOf(...LICENSE_STATES)(name.replaceAll("-", " ")),
     }),
-    endingWithin: text(
-      "--ending-within DURATION",
+    endingWithin: endingWithinOption(
       "only licenses that expire within this time, for example 60d, 8w or 48h",
-      { parse: parseEnding },
     ),
     all: flag("--all", "show every serial, including those replaced by a newer one"),
     toReissue: flag(
@@ -107,7 +96,10 @@ function checkProduct(product: string, { vendor, ledger }: DeskRecords): void {
 }
 
 /** As in the ledger, but with the time named as in the CSV. */
-const jsonOf = ({ at, ...license }: ListedLicense) => ({ ...license, issued_at: at });
+const jsonOf = ({ at, hardware: _hardware, ...license }: ListedLicense) => ({
+  ...license,
+  issued_at: at,
+});
 
 const rowOf = (license: ListedLicense) => ({
   license: license.license_id,

@@ -52,7 +52,7 @@ async function receive(
       "omit them",
     );
   }
-  const receipt = await receiveReceipt(await openDeskRecords(dir), document, wallClock());
+  const { receipt } = await receiveReceipt(await openDeskRecords(dir), document, wallClock());
   const { license_id, serial } = receipt;
   return {
     json: receipt,

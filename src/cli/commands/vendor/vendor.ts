@@ -2,6 +2,10 @@ import type { Command } from "../../frame/command.ts";
 import { acceptCommand } from "./accept.ts";
 import { keyCommands } from "./key.ts";
 import { rootCommands } from "./root.ts";
+import { answerCommand } from "./answer.ts";
+import { customerCommands } from "./customer.ts";
+import { orderCommands } from "./order.ts";
+import { restoredCommand } from "./restored.ts";
 import { confirmCommand, initCodeCommand, policyCommand } from "./airgap.ts";
 import { deskBackupCommands } from "./backup.ts";
 import { deskCommands } from "./desk.ts";
@@ -22,6 +26,10 @@ export const vendorCommands: readonly Command[] = [
   acceptCommand,
   ...rootCommands,
   ...productCommands,
+  ...orderCommands,
+  ...customerCommands,
+  answerCommand,
+  restoredCommand,
   issueCommand,
   policyCommand,
   termsCommand,

@@ -58,7 +58,13 @@ async function fillDesk(folder: string): Promise<Desk> {
   await appendIssued(desk, 3, 1, { start: inDays(5), valid_until: inDays(90), license_key: "K-3" });
   await appendIssued(desk, 4, 1, { product: "CAM", customer: "=1+2", license_key: ORDER_KEY });
   await appendIssued(desk, 5, 1, { customer: 'Quote "and", comma' });
-  const received = { appliance: APPLIANCE, license_id: 4, serial: 1, total_consumptions: 0 };
+  const received = {
+    appliance: APPLIANCE,
+    license_id: 4,
+    serial: 1,
+    total_consumptions: 0,
+    borrows: 0,
+  };
   const at = inDays(-1);
   await desk.ledger.transact((append) =>
     append({ type: "received", at, removed_at: at, ...received }),

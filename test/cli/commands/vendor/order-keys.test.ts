@@ -8,7 +8,7 @@ test("a code that berth vendor confirm made for a key read aloud is valid at a s
   const exchange = new OfflineExchange();
   await exchange.open("CAD");
   const policy = exchange.path("policy.jwt");
-  const terms = ["--product", "CAD", "--slots", "5", "--out", policy];
+  const terms = ["--product", "CAD", "--slots", "5", "--valid-until", "never", "--out", policy];
   await runOrThrow(["vendor", "policy", ...exchange.deskFlags, "--policy-id", "basic", ...terms]);
   const { activation_code } = await runJsonOrThrow<{ activation_code: string }>([
     "airgap",

@@ -1,0 +1,47 @@
+import { endRestored } from "../../../desk/orders/unknown-licenses.ts";
+import { wallClock } from "../../../platform/clock.ts";
+import { confirm } from "../../frame/confirm.ts";
+import { defineCommand } from "../../frame/define-command.ts";
+import { option } from "../../frame/flags.ts";
+import { text } from "../../frame/options.ts";
+import { escapeToOneLine } from "../../frame/terminal.ts";
+import { openDeskRecords } from "../../vendor/open-desk.ts";
+
+export const restoredCommand = defineCommand({
+  name: "vendor restored",
+  summary: "show whether the ledger may lack what the desk issued, or end that state",
+  options: {
+    dir: option.deskFolder,
+    end: text("--end REASON", "end the state: new appliances are answered automatically again"),
+    yes: option.yes,
+    json: option.json,
+  },
+  examples: [
+    "berth vendor restored --dir desk",
+    'berth vendor restored --dir desk --end "the lost week was entered again"',
+  ],
+  async run(options) {
+    const records = await openDeskRecords(options.dir);
+    const state = records.ledger.orders.restored;
+    const json = {
+      restored: state !== null,
+      since: state?.at ?? null,
+      cause: state?.cause ?? null,
+    };
+    if (state === null) return { json, text: "nothing shows that the ledger lacks anything" };
+    const since = `since ${state.at.slice(0, 10)}: ${escapeToOneLine(state.cause)}`;
+    if (options.end === null) {
+      return {
+        json,
+        text: `only appliances that hold an order are answered automatically, ${since}`,
+        notes: ["--end REASON ends this state"],
+      };
+    }
+    await confirm(options, `answer new appliances automatically again? (${since})`);
+    await endRestored(records, options.end, wallClock());
+    return {
+      json: { restored: false, since: null, cause: null },
+      text: "new appliances are answered automatically again, where their orders say so",
+    };
+  },
+});

@@ -1,0 +1,105 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import type { Obstacle } from "../../desk/answering/decide-request.ts";
+import type { Renewed } from "../../desk/answering/reissue.ts";
+import type { IssuedEntry } from "../../desk/ledger/ledger-entries.ts";
+import { realDisk } from "../../platform/files/disk.ts";
+import { Failure } from "../frame/command.ts";
+import { checkOutputPath } from "../files/output-document.ts";
+import { writeOutputText } from "../files/output-file.ts";
+import { StatusLine } from "../frame/terminal.ts";
+
+/** A renewal that was signed without a request, and its file. */
+export interface RenewedFile {
+  readonly license_id: number;
+  readonly serial: number;
+  readonly license_key: string | null;
+  readonly appliance: string;
+  readonly outcome: "renewed" | "repeated" | "decide";
+  /** Null: it was not written. */
+  readonly file: string | null;
+  readonly obstacles: readonly Obstacle[];
+}
+
+/** Called before anything is signed. */
+export function checkOutFolder(folder: string): void {
+  if (realDisk.stat(folder) === null) realDisk.makeFolder(folder);
+  if (!statSync(folder).isDirectory())
+    throw new Failure(`${folder} is not a folder`, "choose another --out-dir");
+}
+
+/** Renews licenses one by one, and writes each document as LICENSEID.license.jwt. */
+export async function writeRenewals(
+  folder: string,
+  licenses: readonly IssuedEntry[],
+  renew: (license: IssuedEntry) => Promise<Renewed>,
+): Promise<RenewedFile[]> {
+  const progress = new ProgressLine("renewals", licenses.length);
+  const files: RenewedFile[] = [];
+  for (const license of licenses) {
+    const renewed = await renew(license);
+    const isDone = renewed.obstacles.length === 0;
+    const file = isDone ? join(folder, `${license.license_id}.license.jwt`) : null;
+    if (file !== null) await writeDocument(file, renewed.license.document);
+    files.push(describeRenewed(renewed, file));
+    progress.show(files.length);
+  }
+  progress.clear();
+  return files;
+}
+
+/** The same without a signature and a file. */
+export const planRenewals = (
+  licenses: readonly IssuedEntry[],
+  rehearse: (license: IssuedEntry) => Renewed,
+): RenewedFile[] => licenses.map((license) => describeRenewed(rehearse(license), null));
+
+const describeRenewed = (
+  { license: newest, isNew, obstacles }: Renewed,
+  file: string | null,
+): RenewedFile => ({
+  license_id: newest.license_id,
+  serial: newest.serial,
+  license_key: newest.terms.license_key,
+  appliance: newest.appliance,
+  outcome: obstacles.length > 0 ? "decide" : isNew ? "renewed" : "repeated",
+  file,
+  obstacles,
+});
+
+/** Replaces an earlier document of its kind, and nothing else; leaves an equal one alone. */
+export async function writeDocument(
+  path: string,
+  document: string,
+  kind: "license" | "ack" = "license",
+): Promise<void> {
+  const bytes = realDisk.read(path);
+  if (bytes !== null && new TextDecoder().decode(bytes).trim() === document) return;
+  checkOutputPath({ out: path, json: false }, kind);
+  await writeOutputText(path, `${document}\n`);
+}
+
+/** Shows on a terminal how many of many are done; nothing elsewhere. */
+export class ProgressLine {
+  readonly #line = new StatusLine();
+  readonly #what: string;
+  readonly #count: number;
+  #shownAt = performance.now();
+
+  constructor(what: string, count: number) {
+    this.#what = what;
+    this.#count = count;
+  }
+
+  show(done: number): void {
+    if (!this.#line.isOnTerminal || performance.now() - this.#shownAt < PAUSE_MS) return;
+    this.#shownAt = performance.now();
+    this.#line.show(`${this.#what}: ${done} of ${this.#count}`);
+  }
+
+  clear(): void {
+    this.#line.clear();
+  }
+}
+
+const PAUSE_MS = 200;

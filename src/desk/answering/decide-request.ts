@@ -1,0 +1,100 @@
+import type { Instant } from "../../domain/time.ts";
+import type { LicenseRequest } from "../../license/requests/request.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import type { DeskFacts } from "../desk-records.ts";
+import { DecisionNeeded, DeskRefused } from "../desk-refused.ts";
+import { findAnswer, prepareLicense, type PreparedLicense } from "../issuing/issue.ts";
+import { USUAL_OPTIONS } from "../issuing/issue-options.ts";
+import { findPairWarnings } from "../issuing/pair-continuity.ts";
+import {
+  describeRestore,
+  findNewRestores,
+  findRequestContradictions,
+} from "../issuing/request-continuity.ts";
+import { compareSiteTrust } from "../issuing/site-trust.ts";
+import type { IssuedEntry, LedgerEntry } from "../ledger/ledger-entries.ts";
+import { describeChangesSince, findOrderFor } from "../orders/order-placement.ts";
+import { buildRestoredEntries, findUnknownLicenses } from "../orders/unknown-licenses.ts";
+
+/** Why a person must decide, or why nobody can grant it. */
+export interface Obstacle {
+  /** For programs. */
+  readonly code: string;
+  readonly text: string;
+  /** What helps; empty: nothing in particular. */
+  readonly hint: string;
+}
+
+/** What the desk does with a request of its own accord. */
+export type RequestDecision =
+  /** It was answered before. `changes`: what the order sells otherwise since. */
+  | { readonly kind: "repeat"; readonly issued: IssuedEntry; readonly changes: readonly string[] }
+  /** The order covers it. */
+  | { readonly kind: "answer"; readonly prepared: PreparedLicense }
+  | {
+      readonly kind: "decide";
+      readonly obstacles: readonly Obstacle[];
+      /** What the request shows of the desk itself; recorded although nothing is answered. */
+      readonly entries: readonly LedgerEntry[];
+    }
+  | { readonly kind: "refuse"; readonly obstacles: readonly Obstacle[] };
+
+/**
+ * Decides by ledger, request and time alone whether a request is answered automatically: only what
+ * an order covers, and only if the request shows nothing that a person should see.
+ */
+export function decideRequest(
+  desk: DeskFacts,
+  request: LicenseRequest,
+  now: Instant,
+): RequestDecision {
+  const unknown = findUnknownLicenses(desk, request);
+  const entries = buildRestoredEntries(desk, unknown, rfc3339(now));
+  try {
+    const options = { ...USUAL_OPTIONS, request, now };
+    if (findAnswer(desk, request) === null && findOrderFor(desk.ledger, options) === null)
+      return { kind: "decide", obstacles: [NO_ORDER], entries };
+    const prepared = prepareLicense(desk, options);
+    const { answered, reasons } = prepared;
+    if (answered !== null)
+      return { kind: "repeat", issued: answered, changes: describeChangesSince(desk, answered) };
+    const obstacles = [
+      ...reasons.map((reason): Obstacle => ({ ...reason, hint: DECIDE_HINT })),
+      ...[...findWarnings(desk, request, now), ...unknown].map((text): Obstacle => ({
+        code: "warning",
+        text,
+        hint: DECIDE_HINT,
+      })),
+    ];
+    return obstacles.length === 0
+      ? { kind: "answer", prepared }
+      : { kind: "decide", obstacles, entries };
+  } catch (error) {
+    if (!(error instanceof DeskRefused)) throw error;
+    const { message: text, hint } = error;
+    return error instanceof DecisionNeeded
+      ? { kind: "decide", obstacles: [{ code: error.code, text, hint }], entries }
+      : { kind: "refuse", obstacles: [{ code: "refused", text, hint }] };
+  }
+}
+
+const DECIDE_HINT = "berth vendor issue --request FILE decides it";
+
+const NO_ORDER: Obstacle = {
+  code: "no_order",
+  text: "no order covers this request",
+  hint: "berth vendor order add sells it; berth vendor order adopt takes licenses without an order",
+};
+
+/**
+ * What a person should see before an answer. That a site is used less is no reason to wait, nor
+ * that it moved: the order says how often it may.
+ */
+const findWarnings = (desk: DeskFacts, request: LicenseRequest, now: Instant): string[] => [
+  ...findRequestContradictions(desk, request, now),
+  ...findPairWarnings(desk, request),
+  ...compareSiteTrust(desk, request).warnings,
+  ...findNewRestores(desk, request)
+    .filter(({ moved }) => moved !== true)
+    .map(describeRestore),
+];
