@@ -105,6 +105,7 @@ export const JOBS: readonly Job[] = [
   slow(["exhaustive/site"], RULES),
   slow(["election"], PAIR),
   slow(["exhaustive/pair"], PAIR),
+  slow(["exhaustive/orders"], DESK),
   slow(["http"], REQUESTS),
   slow(["operations", "store"], FOLDERS),
   slow(["platform"], ["src/platform/"]),

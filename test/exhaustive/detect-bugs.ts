@@ -13,6 +13,7 @@ export interface ExhaustiveBug extends PlantedBug {
 const COPIED = [
   "src",
   "build",
+  "test/desk/orders",
   "test/election",
   "test/exhaustive",
   "test/faults",

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { PLANTED_BUGS as ELECTION_BUGS } from "../election/planted-bugs.ts";
+import { ORDER_BUGS } from "../exhaustive/orders/planted-bugs.ts";
 import { PAIR_BUGS } from "../exhaustive/pair/planted-bugs.ts";
 import { SITE_BUGS } from "../exhaustive/site/planted-bugs.ts";
 import { STORE_BUGS } from "../faults/planted-bugs/bugs.ts";
@@ -18,6 +19,7 @@ const bugs = [
   ...ELECTION_BUGS,
   ...SITE_BUGS,
   ...PAIR_BUGS,
+  ...ORDER_BUGS,
 ];
 
 // The suites that look for the bugs take minutes. This shows at once that each can still be planted.
@@ -30,7 +32,9 @@ describe("planted bugs", () => {
   );
 
   test("name only test files that exist", () => {
-    const files = new Set([...SITE_BUGS, ...PAIR_BUGS].map(({ caughtBy }) => caughtBy));
+    const files = new Set(
+      [...SITE_BUGS, ...PAIR_BUGS, ...ORDER_BUGS].map(({ caughtBy }) => caughtBy),
+    );
     expect([...files].filter((file) => !existsSync(join(repositoryRoot, file)))).toEqual([]);
   });
 
