@@ -1,6 +1,6 @@
 import type { IdempotencyKey } from "../idempotency/idempotency.ts";
 import { limits } from "../model/limits.ts";
-import { findHolderSlot } from "../model/slots/pool.ts";
+import { findHeldSlot } from "../model/slots/pool.ts";
 import type { Counter, License } from "../model/state.ts";
 import type { ConsumptionTerms } from "../model/licenses/terms.ts";
 import { findNextPeriodStart, type Instant } from "../time.ts";
@@ -57,7 +57,7 @@ export function preferLicenseHeldBy(
   at: Instant,
 ): readonly License[] {
   if (user === null) return licenses;
-  const heldLicenses = licenses.filter(({ pool }) => findHolderSlot(pool, user, at) !== null);
+  const heldLicenses = licenses.filter(({ pool }) => findHeldSlot(pool, user, at) !== null);
   return heldLicenses.length === 0 ? licenses : heldLicenses.slice(0, 1);
 }
 

@@ -3,7 +3,7 @@ import type { Fault } from "../model/fault.ts";
 import { filterValidLicenses, type LicenseSelector } from "../licenses/licenses.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../model/rule-context.ts";
-import { countSlotsInUse, findHolderSlot } from "../model/slots/pool.ts";
+import { countSlotsInUse, findHeldSlot } from "../model/slots/pool.ts";
 import { factsOf, type Identity } from "../model/rules/caller-facts.ts";
 import {
   checkClaim,
@@ -44,7 +44,7 @@ export function decideFeatureRegister(
   const { user, feature: code, licenses } = target.value;
   const valid = filterValidLicenses(state, licenses, context);
   if (!valid.ok) return valid;
-  const heldLicenses = valid.value.filter(({ pool }) => findHolderSlot(pool, user, at) !== null);
+  const heldLicenses = valid.value.filter(({ pool }) => findHeldSlot(pool, user, at) !== null);
   if (heldLicenses.length === 0) return err({ code: "user_not_registered", slot: "license" });
   const usable = findUsableFeatures(heldLicenses, code, at);
   if (!usable.ok) return usable;
@@ -55,7 +55,7 @@ export function decideFeatureRegister(
   const [first] = floating;
   if (first === undefined) return err({ code: "feature_not_floating" });
 
-  const current = floating.find(({ feature }) => findHolderSlot(feature.pool, user, at) !== null);
+  const current = floating.find(({ feature }) => findHeldSlot(feature.pool, user, at) !== null);
   if (current !== undefined) {
     const renewalFields = makeFeatureSlotFields(current, code, user, at);
     return makeDecision(
@@ -64,7 +64,7 @@ export function decideFeatureRegister(
     );
   }
   const { product } = first.license.terms;
-  const host = findHolderSlot(first.license.pool, user, at)?.contact.hostname ?? "";
+  const host = findHeldSlot(first.license.pool, user, at)?.contact.hostname ?? "";
   const { peer, identity } = command;
   const facts = factsOf(user, { hostname: host, peer }, identity);
   const claim: Claim = { product, feature: code, facts };

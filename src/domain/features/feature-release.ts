@@ -3,7 +3,7 @@ import type { Event } from "../model/event.ts";
 import type { Fault } from "../model/fault.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../model/rule-context.ts";
-import { findHolderSlot } from "../model/slots/pool.ts";
+import { findHeldSlot } from "../model/slots/pool.ts";
 import type { State } from "../model/state.ts";
 import { resolveFeatureTarget, type FeatureOutcome } from "./features.ts";
 import type { LicenseSelector } from "../licenses/licenses.ts";
@@ -28,7 +28,7 @@ export function decideFeatureRelease(
   }
   for (const license of licenses) {
     const feature = license.features.get(code);
-    const featureSlot = feature === undefined ? null : findHolderSlot(feature.pool, user, at);
+    const featureSlot = feature === undefined ? null : findHeldSlot(feature.pool, user, at);
     if (featureSlot === null) continue;
     const { slot } = featureSlot;
     const event: Event = {

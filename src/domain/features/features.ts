@@ -2,7 +2,7 @@ import type { FeatureExpired, FeatureRenewed } from "../model/event.ts";
 import type { Fault } from "../model/fault.ts";
 import { findLicenses, findMissingFields, type LicenseSelector } from "../licenses/licenses.ts";
 import { err, ok, type Result } from "../result.ts";
-import { findHolderSlot } from "../model/slots/pool.ts";
+import { findHeldSlot } from "../model/slots/pool.ts";
 import type { BaseRegistration } from "../model/slots/registration.ts";
 import type { Feature, License, State } from "../model/state.ts";
 import { earliest, type Instant } from "../time.ts";
@@ -23,7 +23,7 @@ export function renewHeldFeatures(
 ): FeatureRenewed[] {
   const renewals: FeatureRenewed[] = [];
   for (const [feature, { pool }] of features) {
-    const featureSlot = pool.size === 0 ? null : findHolderSlot(pool, user, at);
+    const featureSlot = pool.size === 0 ? null : findHeldSlot(pool, user, at);
     if (featureSlot === null) continue;
     const { timeoutAt } = featureSlot;
     const end = earliest(timeoutAt, licenseEnd);

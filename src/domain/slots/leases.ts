@@ -2,7 +2,7 @@ import type { Fault } from "../model/fault.ts";
 import type { RuleContext } from "../model/rule-context.ts";
 import { findLapsedLease } from "./ended-borrows.ts";
 import { getBorrowEnd, type Registration } from "../model/slots/registration.ts";
-import { findHolderSlot } from "../model/slots/pool.ts";
+import { findHeldSlot } from "../model/slots/pool.ts";
 import type { License, State } from "../model/state.ts";
 import { getLicenseEnd, type Terms } from "../model/licenses/terms.ts";
 import { earliest, HOUR, later, MINUTE, type Instant } from "../time.ts";
@@ -39,7 +39,7 @@ export function findLease(
   context: RuleContext,
 ): { readonly device: string; readonly until: Instant } | null {
   const { at } = context;
-  const registration = findHolderSlot(license.pool, user, at);
+  const registration = findHeldSlot(license.pool, user, at);
   const device = findLeasedDevice(registration, at);
   const until = registration?.borrowedUntil ?? null;
   return device !== null && until !== null

@@ -1,7 +1,7 @@
 import type { CappedFault } from "../model/fault.ts";
 import type { RuleContext } from "../model/rule-context.ts";
 import type { QueuedPlace } from "../model/queue/place.ts";
-import { findHolderSlot } from "../model/slots/pool.ts";
+import { findHeldSlot } from "../model/slots/pool.ts";
 import type { State } from "../model/state.ts";
 import type { Instant } from "../time.ts";
 
@@ -45,6 +45,6 @@ const countOtherHoldsOfPeer = (
 function countSlotsHeldBy(state: State, user: string, at: Instant): number {
   let count = 0;
   for (const { pool } of state.licenses.values())
-    if (findHolderSlot(pool, user, at) !== null) count += 1;
+    if (findHeldSlot(pool, user, at) !== null) count += 1;
   return count;
 }

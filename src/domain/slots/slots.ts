@@ -3,7 +3,7 @@ import type { Decision } from "../model/decision.ts";
 import type { Event, SlotExpired, SlotRenewed } from "../model/event.ts";
 import type { Fault } from "../model/fault.ts";
 import { findLicenses, filterValidLicenses, type LicenseSelector } from "../licenses/licenses.ts";
-import { countSlotsInUse, findHolderSlot } from "../model/slots/pool.ts";
+import { countSlotsInUse, findHeldSlot } from "../model/slots/pool.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { RuleContext } from "../model/rule-context.ts";
 import { checkBorrowClaim } from "../rules/judge-borrow.ts";
@@ -65,7 +65,7 @@ export function findSlot(
   if (!valid.ok) return valid;
 
   for (const license of valid.value) {
-    const registration = findHolderSlot(license.pool, facts.user, context.at);
+    const registration = findHeldSlot(license.pool, facts.user, context.at);
     if (registration === null) continue;
     return isUsable(license)
       ? ok({ license, registration, home: null })

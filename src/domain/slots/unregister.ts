@@ -6,7 +6,7 @@ import { findPlace, leaveQueue } from "../queue/holds.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../model/rule-context.ts";
 import { getBorrowEnd, type Registration } from "../model/slots/registration.ts";
-import { findHolderSlot } from "../model/slots/pool.ts";
+import { findHeldSlot } from "../model/slots/pool.ts";
 import type { License, State } from "../model/state.ts";
 import type { Instant } from "../time.ts";
 import { listInSlotOrder } from "./slot-order.ts";
@@ -38,7 +38,7 @@ export function decideUnregister(
   const events: Event[] = [];
   let count = 0;
   for (const license of licenses.value) {
-    const registration = findHolderSlot(license.pool, user, at);
+    const registration = findHeldSlot(license.pool, user, at);
     if (registration === null) continue;
     const until = findLockEnd(license, registration, at);
     if (until !== null) return err({ code: "early_return_not_allowed", until });
@@ -138,7 +138,7 @@ function makeReleaseEvents(
   const { user, slot } = registration;
   const features: FeatureReleased[] = [];
   for (const [feature, { pool }] of license.features) {
-    const featureSlot = findHolderSlot(pool, user, at);
+    const featureSlot = findHeldSlot(pool, user, at);
     if (featureSlot === null) continue;
     const slotFields = { license: license.id, feature, user, slot: featureSlot.slot };
     features.push({ type: "FeatureReleased", at, ...slotFields, by, peer });

@@ -3,7 +3,7 @@ import type { License, State } from "../model/state.ts";
 import { later, MINUTE, type Instant } from "../time.ts";
 import { viewRegistration, type RegistrationView } from "./views.ts";
 import type { Registration } from "../model/slots/registration.ts";
-import { findHolderSlot } from "../model/slots/pool.ts";
+import { findHeldSlot } from "../model/slots/pool.ts";
 
 /** What a reader of the list has seen: all changes before a position, at an instant. */
 export interface ListPosition {
@@ -53,7 +53,7 @@ export function findSlotChanges(
   const removed: SlotRef[] = [];
   for (const ref of refs.values()) {
     const license = state.licenses.get(ref.license);
-    const registration = license && findHolderSlot(license.pool, ref.user, at);
+    const registration = license && findHeldSlot(license.pool, ref.user, at);
     if (license === undefined || registration == null) removed.push(ref);
     else changed.push(viewRegistration(state, license, registration, at));
   }

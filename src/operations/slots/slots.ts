@@ -8,7 +8,7 @@ import { findLongestBorrow } from "../../domain/rules/judge-borrow.ts";
 import type { Borrow } from "../../domain/slots/borrow.ts";
 import { computeLeaseEnd } from "../../domain/slots/leases.ts";
 import type { Register } from "../../domain/slots/register.ts";
-import { findHolderSlot } from "../../domain/model/slots/pool.ts";
+import { findHeldSlot } from "../../domain/model/slots/pool.ts";
 import type { SlotOutcome } from "../../domain/slots/slots.ts";
 import type { TakePlace } from "../../domain/queue/dispatch/take-place.ts";
 import type { ReleasedSlots, Unregister, UnregisterAll } from "../../domain/slots/unregister.ts";
@@ -265,7 +265,7 @@ export class Slots {
   readonly #viewSlot = (state: State, outcome: SlotOutcome, context: RuleContext): SlotResult => {
     const { at } = context;
     const license = getDecidedLicense(state, outcome.license);
-    const isHeld = findHolderSlot(license.pool, outcome.user, at)?.slot === outcome.slot;
+    const isHeld = findHeldSlot(license.pool, outcome.user, at)?.slot === outcome.slot;
     const view = viewLicense(state, license, context);
     const epoch = state.pair?.epoch ?? null;
     return { ...outcome, view, at, isHeld, epoch, lease: null };

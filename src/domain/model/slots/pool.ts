@@ -27,7 +27,7 @@ export const countSlotsInUse = (pool: SlotPool<SlotHolder>, at: Instant): number
   pool.size - pool.expiryIndex.countEnded(at);
 
 /** The user's slot if it is held at this instant; null: it is not. */
-export function findHolderSlot<T extends SlotHolder>(
+export function findHeldSlot<T extends SlotHolder>(
   pool: SlotPool<T>,
   user: string,
   at: Instant,

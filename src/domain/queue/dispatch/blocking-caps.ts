@@ -1,6 +1,6 @@
 import type { RuleContext } from "../../model/rule-context.ts";
 import { checkSlotCaps } from "../../slots/slot-caps.ts";
-import { findHolderSlot } from "../../model/slots/pool.ts";
+import { findHeldSlot } from "../../model/slots/pool.ts";
 import type { State } from "../../model/state.ts";
 import { earliest, type Instant } from "../../time.ts";
 import type { QueuedPlace } from "../../model/queue/place.ts";
@@ -27,7 +27,7 @@ export function findBlockingCap(
 function findEarliestEndOf(state: State, user: string, at: Instant): Instant | null {
   let first: Instant | null = null;
   for (const { pool } of state.licenses.values()) {
-    const end = findHolderSlot(pool, user, at)?.end;
+    const end = findHeldSlot(pool, user, at)?.end;
     if (end !== undefined) first = first === null ? end : earliest(first, end);
   }
   return first;

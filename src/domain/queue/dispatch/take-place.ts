@@ -13,7 +13,7 @@ import { err, type Result } from "../../result.ts";
 import type { RuleContext } from "../../model/rule-context.ts";
 import { checkAdmission } from "../../rules/judge-claim.ts";
 import { limitKeyOf } from "../../model/rules/network.ts";
-import { findHolderSlot } from "../../model/slots/pool.ts";
+import { findHeldSlot } from "../../model/slots/pool.ts";
 import type { State } from "../../model/state.ts";
 import { findPlace } from "../holds.ts";
 import type { PlaceFacts, QueuedPlace } from "../../model/queue/place.ts";
@@ -61,7 +61,7 @@ export function decideTakePlace(
 
   const known = findPlace(state, product, user);
   const noPlace = (reason: NoPlaceReason) => makeDecision([], { product, place: null, reason });
-  if (valid.value.some(({ pool }) => findHolderSlot(pool, user, at) !== null))
+  if (valid.value.some(({ pool }) => findHeldSlot(pool, user, at) !== null))
     return noPlace("holds_slot");
   if (known === null) {
     const waiting = state.queues.get(product)?.size ?? 0;
