@@ -73,10 +73,10 @@ export const deskFlags = {
   activationCode: text("--activation-code CODE", "the activation code that the site read out"),
   writeOff: text(
     "--write-off APPLIANCE",
-    "the machine of this appliance is lost: its license ends at the desk, and its place is taken",
+    "the machine of this appliance is lost: the new license takes its place; needs --reason",
     { parse: parseApplianceId },
   ),
-  reason: text("--reason TEXT", "why, for the ledger"),
+  reason: text("--reason TEXT", "why; the ledger keeps it"),
   preset: text("--preset NAME", "terms from presets/NAME.json in the desk's folder"),
   appliances: text("--appliances N", "appliances that may hold the order at a time; default 1", {
     parse: wholeNumber(1, ORDER_LIMITS.appliances, "a number of appliances", "--appliances 2"),

@@ -53,18 +53,14 @@ export function decideRequest(
   try {
     const options = { ...USUAL_OPTIONS, request, now };
     if (findAnswer(desk, request) === null && findOrderFor(desk.ledger, options) === null)
-      return { kind: "decide", obstacles: [NO_ORDER], entries };
+      return { kind: "decide", obstacles: [NO_ORDER, ...unknown.map(buildWarning)], entries };
     const prepared = prepareLicense(desk, options);
     const { answered, reasons } = prepared;
     if (answered !== null)
       return { kind: "repeat", issued: answered, changes: describeChangesSince(desk, answered) };
     const obstacles = [
       ...reasons.map((reason): Obstacle => ({ ...reason, hint: DECIDE_HINT })),
-      ...[...findWarnings(desk, request, now), ...unknown].map((text): Obstacle => ({
-        code: "warning",
-        text,
-        hint: DECIDE_HINT,
-      })),
+      ...[...findWarnings(desk, request, now), ...unknown].map(buildWarning),
     ];
     return obstacles.length === 0
       ? { kind: "answer", prepared }
@@ -72,13 +68,16 @@ export function decideRequest(
   } catch (error) {
     if (!(error instanceof DeskRefused)) throw error;
     const { message: text, hint } = error;
-    return error instanceof DecisionNeeded
-      ? { kind: "decide", obstacles: [{ code: error.code, text, hint }], entries }
-      : { kind: "refuse", obstacles: [{ code: "refused", text, hint }] };
+    if (!(error instanceof DecisionNeeded))
+      return { kind: "refuse", obstacles: [{ code: "refused", text, hint }] };
+    const obstacles = [{ code: error.code, text, hint }, ...unknown.map(buildWarning)];
+    return { kind: "decide", obstacles, entries };
   }
 }
 
 const DECIDE_HINT = "berth vendor issue --request FILE decides it";
+
+const buildWarning = (text: string): Obstacle => ({ code: "warning", text, hint: DECIDE_HINT });
 
 const NO_ORDER: Obstacle = {
   code: "no_order",

@@ -160,7 +160,7 @@ function refuseIfFull(
   throw new DecisionNeeded(
     findings[0]?.code ?? (isWaiting ? "place_waiting" : "order_full"),
     [...findings.map(({ text }) => text), problem].join("; "),
-    `ask that site to return its license; if its machine is lost, --write-off APPLIANCE; berth vendor order change ${license_key} --appliances ${appliances + 1} sells another place`,
+    `ask that site to return its license; if its machine is lost, answer this one with --write-off APPLIANCE --reason TEXT; berth vendor order change ${license_key} --appliances ${appliances + 1} sells another place`,
   );
 }
 

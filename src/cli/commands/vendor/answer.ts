@@ -33,7 +33,7 @@ import { writeTrustBeside } from "../../vendor/trust-beside.ts";
 
 export const answerCommand = defineCommand({
   name: "vendor answer",
-  summary: "answer the documents in a folder that orders cover",
+  summary: "answer the requests, receipts and statements in a folder, as far as orders cover them",
   options: {
     ...deskOptions,
     outDir: option.outDir,
@@ -75,7 +75,9 @@ export const answerCommand = defineCommand({
       ? { ...planned, desk: records }
       : await carryOut(options, outDir ?? folder, planned, byFile, incoming, now);
     if (!dryRun) await writeAnswers(answers, outDir);
-    const trustNotes = dryRun ? [] : await writeTrust(desk, answers, outDir);
+    const hasRenewed = renewed.some(({ file }) => file !== null);
+    const renewalFolder = hasRenewed ? (outDir ?? folder) : null;
+    const trustNotes = dryRun ? [] : await writeTrust(desk, answers, outDir, renewalFolder);
     const waits =
       answers.some(({ outcome }) => outcome === "decide" || outcome === "refused") ||
       renewed.some(({ obstacles }) => obstacles.length > 0) ||
@@ -155,17 +157,22 @@ async function writeAnswers(answers: readonly Answered[], outDir: string | null)
   }
 }
 
-/** Puts the newest trust document beside the answers of sites that lack it. */
+/**
+ * Puts the newest trust document beside the answers of sites that lack it, and beside licenses that
+ * were signed again: a site refuses a license of a newer key until it has the document.
+ */
 async function writeTrust(
   { trust }: Pick<DeskRecords, "trust">,
   answers: readonly Answered[],
   outDir: string | null,
+  renewalFolder: string | null,
 ): Promise<string[]> {
-  const folders = new Set(
-    answers
+  const folders = new Set([
+    ...answers
       .filter(({ needs_trust, document }) => needs_trust && document !== null)
       .map(({ name }) => outDir ?? dirname(name)),
-  );
+    ...(renewalFolder === null ? [] : [renewalFolder]),
+  ]);
   const notes: string[] = [];
   for (const folder of folders) notes.push(await writeTrustBeside(join(folder, "answer"), trust));
   return notes;
@@ -210,6 +217,21 @@ const describeRenewed = ({ license_id, serial, outcome, obstacles }: RenewedFile
     ? `license ${license_id}: needs a decision: ${obstacles.map(({ text }) => text).join("; ")}`
     : `license ${license_id}: ${outcome === "renewed" ? "signed again" : "was signed again before"}, serial ${serial}`;
 
+const nameOutcome = (outcome: Answered["outcome"], count: number): string =>
+  outcome === "decide" && count > 1 ? "need a decision" : OUTCOMES[outcome];
+
+/** Documents and licenses need a decision for different reasons: they are counted apart. */
+function summarizeRenewed(renewed: readonly RenewedFile[]): string[] {
+  const waiting = renewed.filter(({ outcome }) => outcome === "decide").length;
+  const done = renewed.length - waiting;
+  return [
+    ...(done > 0 ? [`${formatCount(done, "license")} signed again`] : []),
+    ...(waiting > 0
+      ? [`${formatCount(waiting, "license")} to sign again ${nameOutcome("decide", waiting)}`]
+      : []),
+  ];
+}
+
 function summarize(
   answers: readonly Answered[],
   renewed: readonly RenewedFile[],
@@ -221,8 +243,8 @@ function summarize(
     formatCount(answers.length, "document"),
     ...(["answered", "repeated", "recorded", "decide", "refused"] as const)
       .filter((outcome) => count(outcome) > 0)
-      .map((outcome) => `${count(outcome)} ${OUTCOMES[outcome]}`),
-    ...(renewed.length > 0 ? [`${formatCount(renewed.length, "license")} signed again`] : []),
+      .map((outcome) => `${count(outcome)} ${nameOutcome(outcome, count(outcome))}`),
+    ...summarizeRenewed(renewed),
     ...(ignored > 0 ? [`${formatCount(ignored, "other file")} left alone`] : []),
   ].join(", ");
 }

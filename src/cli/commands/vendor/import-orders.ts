@@ -41,14 +41,20 @@ export const importOrdersCommand = defineCommand({
     const now = wallClock();
     const wanted = read.rows.map(({ order }) => order);
     const faults = [...read.faults];
-    const { orders } = prepareOrders(records, wanted, now, (index, { message }) =>
+    const { orders, customers } = prepareOrders(records, wanted, now, (index, { message }) =>
       faults.push({ line: read.rows[index]?.line ?? 0, problem: message }),
     );
     if (faults.length > 0) throw badRows(faults);
     if (orders.length === 0)
       throw new Failure("the file has no orders", "add rows below the header");
     const added = dryRun ? orders : await addOrders(records, wanted, now);
-    const listed = added.map((order) => describeOrder(records, order, now));
+    // The ledger has the names of new customers only if they were added.
+    const names = new Map(customers.map(({ customer, name }) => [customer, name]));
+    const listed = added.map((order) => {
+      const described = describeOrder(records, order, now);
+      const { id, name } = described.customer;
+      return { ...described, customer: { id, name: names.get(id) ?? name } };
+    });
     return {
       notes: [
         dryRun

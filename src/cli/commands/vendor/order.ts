@@ -120,7 +120,7 @@ function readSize(options: Values<typeof sizeOptions>): OrderChanges {
 
 const list = defineCommand({
   name: "vendor order list",
-  summary: "list orders, who holds them, and what is left of them; needs no passphrase",
+  summary: "list orders, with the places and moves that are used; needs no passphrase",
   options: {
     dir: option.deskFolder,
     customer: textFilter("--customer TEXT", "only customers whose name contains this text"),
@@ -157,7 +157,7 @@ const list = defineCommand({
 
 const show = defineCommand({
   name: "vendor order show",
-  summary: "show an order: its terms, who holds it, and its history; needs no passphrase",
+  summary: "show an order: its terms, and every license issued for it; needs no passphrase",
   options: { dir: option.deskFolder, json: option.json },
   arguments: ["KEY"],
   examples: ["berth vendor order show KEY --dir desk"],
@@ -206,14 +206,25 @@ function findOrder({ ledger }: DeskRecords, key: string | undefined): OrderEntry
   );
 }
 
+/** What is not named stays as it is. */
+const changeOptions = {
+  appliances: { ...sizeOptions.appliances, help: "appliances that may hold the order at a time" },
+  hosts: { ...sizeOptions.hosts, help: "hosts that each license is for, 1 or 2" },
+  moves: { ...sizeOptions.moves, help: "moves in any 365 days that need no person" },
+  policyId: {
+    ...sizeOptions.policyId,
+    help: "the policy whose codes may be confirmed for the order, or none",
+  },
+};
+
 const change = defineCommand({
   name: "vendor order change",
   summary: "change what an order sells; the next answer to its site has the new terms",
   options: {
     dir: option.deskFolder,
-    ...sizeOptions,
+    ...changeOptions,
     allowWeakBinding: option.allowWeakBinding,
-    noWeakBinding: flag("--no-weak-binding", "refuse appliances with too few components (default)"),
+    noWeakBinding: flag("--no-weak-binding", "refuse appliances with too few hardware components"),
     dryRun: option.dryRun,
     json: option.json,
     ...termsOptions,

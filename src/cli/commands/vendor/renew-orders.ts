@@ -25,6 +25,7 @@ export const renewOrdersCommand = defineCommand({
     ...deskOptions,
     validUntil: {
       ...TERMS.validUntil,
+      help: "the new last day (in UTC), an RFC 3339 time, or never",
       isRequired: true,
       missingHint: "--valid-until 2028-12-31, or never",
     },

@@ -9,7 +9,7 @@ import { openDeskRecords } from "../../vendor/open-desk.ts";
 
 export const restoredCommand = defineCommand({
   name: "vendor restored",
-  summary: "show whether the ledger may lack what the desk issued, or end that state",
+  summary: "show whether the ledger may lack licenses that the desk issued, or end that state",
   options: {
     dir: option.deskFolder,
     end: text("--end REASON", "end the state: new appliances are answered automatically again"),
@@ -28,7 +28,7 @@ export const restoredCommand = defineCommand({
       since: state?.at ?? null,
       cause: state?.cause ?? null,
     };
-    if (state === null) return { json, text: "nothing shows that the ledger lacks anything" };
+    if (state === null) return { json, text: "nothing shows that the ledger lacks a license" };
     const since = `since ${state.at.slice(0, 10)}: ${escapeToOneLine(state.cause)}`;
     if (options.end === null) {
       return {
