@@ -43,9 +43,12 @@ export async function checkReceipt(
       "berth vendor list shows the licenses",
     );
   }
-  const receipts = desk.ledger.receiptsFor({ license_id, appliance });
-  if (receipts.some((entry) => entry.serial === serial)) return { receipt, entry: null };
   const borrows = receipt.borrows.length;
+  // A restored copy may return the same serial again, with slots that were borrowed since.
+  const isRecorded = desk.ledger
+    .receiptsFor({ license_id, appliance })
+    .some((entry) => entry.serial === serial && entry.removed_at === removed_at);
+  if (isRecorded) return { receipt, entry: null };
   const returned = { appliance, license_id, serial, total_consumptions, borrows, removed_at };
   return { receipt, entry: { type: "received", at: rfc3339(now), ...returned } };
 }

@@ -1,7 +1,8 @@
-import { DAY, HOUR, instant, later, type Instant } from "../../domain/time.ts";
+import { DAY, HOUR, instant, later, latest, type Instant } from "../../domain/time.ts";
+import { newestAnsweringSerial } from "../issuing/ending-receipt.ts";
 import { isSameLicenseKey } from "../issuing/license-key.ts";
 import type { LedgerIndex } from "../ledger/ledger-index.ts";
-import type { IssuedEntry, OrderEntry } from "../ledger/ledger-entries.ts";
+import type { IssuedEntry, OrderEntry, ReceiptEntry } from "../ledger/ledger-entries.ts";
 
 /** A license under the key of an order at one appliance, in its newest serial. */
 export interface OrderLicense {
@@ -35,32 +36,72 @@ export function readOrderState(ledger: LedgerIndex, order: OrderKey): OrderState
       .filter(({ terms }) => !isSameLicenseKey(terms.license_key, order.license_key)),
     ...ledger.issuedUnder(order.license_key),
   ];
-  const groups = Map.groupBy(issued, ({ license_id, appliance }) => `${license_id} ${appliance}`);
+  const groups = [
+    ...Map.groupBy(issued, ({ license_id, appliance }) => `${license_id} ${appliance}`).values(),
+  ];
   return {
-    licenses: [...groups.values()].map((serials) => describeLicense(ledger, serials)),
+    licenses: groups.flatMap((serials) => describeLicenses(ledger, serials)),
     takes:
       issued.filter(({ use }) => use === "take").length +
-      [...groups.values()].filter(([first]) => first?.use === undefined).length,
+      groups.filter(([first]) => first?.use === undefined).length,
     moves: issued.filter(({ use }) => use === "move").map(({ at }) => instant(Date.parse(at))),
   };
 }
 
-function describeLicense(ledger: LedgerIndex, serials: readonly IssuedEntry[]): OrderLicense {
+/**
+ * The serials of one id at one appliance. By file they are one license. By code the id stays after a
+ * return: each part up to a returned serial is a license of its own, whose place may be waiting.
+ */
+function describeLicenses(ledger: LedgerIndex, serials: readonly IssuedEntry[]): OrderLicense[] {
+  const [first] = serials;
+  const all = first === undefined ? [] : ledger.receiptsFor(first);
+  const byReceipt = Map.groupBy(
+    serials,
+    ({ serial }) => findReturnedSerial(serial, serials, all) ?? Infinity,
+  );
+  return [...byReceipt].map(([returned, part]) =>
+    describeLicense(
+      ledger,
+      part,
+      all.filter(({ serial }) => serial === returned),
+    ),
+  );
+}
+
+/** The returned serial that ends this one; null: none does. */
+function findReturnedSerial(
+  serial: number,
+  serials: readonly IssuedEntry[],
+  receipts: readonly ReceiptEntry[],
+): number | null {
+  const answer = newestAnsweringSerial(serials.filter((entry) => entry.serial <= serial));
+  const returned = receipts.map((receipt) => receipt.serial).filter((end) => end >= answer);
+  return returned.length === 0 ? null : Math.min(...returned);
+}
+
+function describeLicense(
+  ledger: LedgerIndex,
+  serials: readonly IssuedEntry[],
+  receipts: readonly ReceiptEntry[],
+): OrderLicense {
   const newest = serials.reduce((a, b) => (b.serial >= a.serial ? b : a));
-  const { license_id, appliance } = newest;
-  const receipt = ledger.findReceipt({ license_id, appliance, serial: Infinity });
-  const totals = ledger.seenEntries(appliance).flatMap((seen) => seen.totals);
-  const lastSeen = totals.findLast((total) => total.license_id === license_id)?.total ?? null;
-  if (receipt !== null) {
+  if (receipts.length > 0) {
     const hours = Math.max(0, ...serials.map(({ terms }) => terms.borrow_hours ?? 0));
-    const at = instant(Date.parse(receipt.at));
-    const freeAt = receipt.borrows > 0 ? later(at, hours * HOUR) : at;
-    return { newest, lastTotal: receipt.total_consumptions, end: { cause: "returned", freeAt } };
+    const ends = receipts.map(({ at, borrows }) =>
+      later(instant(Date.parse(at)), borrows > 0 ? hours * HOUR : 0),
+    );
+    return {
+      newest,
+      lastTotal: Math.max(...receipts.map(({ total_consumptions }) => total_consumptions)),
+      end: { cause: "returned", freeAt: ends.reduce((a, b) => latest(a, b)) },
+    };
   }
+  const totals = ledger.seenEntries(newest.appliance).flatMap((seen) => seen.totals);
+  const lastTotal = totals.findLast((total) => total.license_id === newest.license_id)?.total;
   const writeOff = ledger.findWriteOff(newest);
-  if (writeOff === null) return { newest, lastTotal: lastSeen, end: null };
-  const freeAt = instant(Date.parse(writeOff.at));
-  return { newest, lastTotal: lastSeen, end: { cause: "written off", freeAt } };
+  const end =
+    writeOff && ({ cause: "written off", freeAt: instant(Date.parse(writeOff.at)) } as const);
+  return { newest, lastTotal: lastTotal ?? null, end };
 }
 
 /** The licenses whose appliances hold the order. */

@@ -186,8 +186,6 @@ export class OrderWorld {
   now: number = MONDAY;
   entries: readonly LedgerEntry[] = [];
   model = new OrderModel();
-  /** Without exceptions for what is known to differ. */
-  isStrict = false;
   issuingKey: string = ISSUING_KEYS[0];
   retired: readonly string[] = [];
   acquisitions: readonly Acquisition[] = [];
@@ -556,22 +554,6 @@ export class OrderWorld {
     demand(max === left, () => `consumption: ${left} are left, and the license has ${max}`);
   }
 
-  /**
-   * By code, the next license of an appliance has the number of the one that it returned, and the
-   * desk then forgets that its place is not free yet.
-   */
-  isConfirmedAgain({ appliance }: Site, order: string): boolean {
-    if (this.isStrict) return false;
-    return this.model.state.holdings.some(
-      (holding) =>
-        holding.order === order &&
-        holding.appliance === appliance &&
-        holding.form === "code" &&
-        holding.over !== null &&
-        holding.borrowedUntil > this.now,
-    );
-  }
-
   /** A code, confirmed by a person. */
   confirm(site: Site, order: string, hosts: Hosts): IssuedEntry | null {
     const [{ ask }] = this.makeRequest(site, { form: "code", key: order, hosts });
@@ -581,7 +563,6 @@ export class OrderWorld {
     );
     const hardware_id = hosts.map(hardwareIdOf).join(" ");
     if (sold === undefined || this.model.order(order)?.isClosed !== false) return null;
-    if (this.isConfirmedAgain(site, order)) return null;
     // Checked before orders are asked.
     if (judgement.why === "ended" || judgement.why === "hosts") return null;
     let judged: ReturnType<typeof judgeUse>;
