@@ -14,9 +14,15 @@ export function findEndingReceipt(
   return receipts.find((receipt) => receipt.serial >= answer);
 }
 
-/** The newest serial that answers a request or an activation code; 0: none does. */
-export const newestAnsweringSerial = (issued: readonly IssuedEntry[]): number =>
-  Math.max(
-    0,
-    ...issued.filter(({ request_id }) => request_id !== null).map(({ serial }) => serial),
-  );
+/**
+ * The newest serial that answers a request or an activation code which none before it answers; 0:
+ * there is none. A site that returned a license accepts no other answer to the same request.
+ */
+export function newestAnsweringSerial(issued: readonly IssuedEntry[]): number {
+  const first = new Map<string, number>();
+  for (const { request_id, serial } of issued) {
+    if (request_id === null) continue;
+    first.set(request_id, Math.min(first.get(request_id) ?? serial, serial));
+  }
+  return Math.max(0, ...first.values());
+}

@@ -1,7 +1,8 @@
 import type { Instant } from "../../domain/time.ts";
 import { isWeakBinding, type HashedComponent } from "../../license/documents/hardware.ts";
 import { keyIdOf, publicPart, type PublicKey } from "../../license/documents/keys.ts";
-import { signLicense } from "../../license/documents/license.ts";
+import { readUnverifiedPayload } from "../../license/documents/document.ts";
+import { signLicense, type LicenseDocument } from "../../license/documents/license.ts";
 import type { LicenseRequest } from "../../license/requests/request.ts";
 import type { TermsDocument } from "../../license/terms/terms.ts";
 import { sha256 } from "../../platform/crypto/hash.ts";
@@ -194,17 +195,15 @@ export async function signPrepared(
   prepared: PreparedLicense,
   append: Append,
 ): Promise<IssuedEntry> {
-  const { answered, license_id, serial, terms, request, bound, now } = prepared;
+  const { answered, license_id, serial, terms, bound, now } = prepared;
   if (answered !== null) return answered;
-  const request_id = request?.request_id ?? null;
   const document = await signLicense(
     {
       iss: desk.vendor.vendor,
       iat: Math.floor(now / 1_000),
       license_id,
       serial,
-      request_id,
-      nonce: request?.nonce ?? null,
+      ...readAnswered(prepared),
       appliance: bound.appliance,
       cnf: { jwk: bound.jwk },
       hardware_id: bound.hardware_id,
@@ -218,9 +217,22 @@ export async function signPrepared(
   return issued;
 }
 
+type AnsweredRequest = Pick<LicenseDocument, "request_id" | "nonce">;
+
+/**
+ * The request that a license answers. A renewal without a request answers that of the license
+ * before again: the site may not have installed that one.
+ */
+function readAnswered({ request, before }: PreparedLicense): AnsweredRequest {
+  if (request !== null) return { request_id: request.request_id, nonce: request.nonce };
+  if (before === null) return { request_id: null, nonce: null };
+  const { nonce = null } = readUnverifiedPayload(before.document) as Partial<AnsweredRequest>;
+  return { request_id: before.request_id, nonce };
+}
+
 /** The line of the ledger with a document that was signed. */
 export function buildIssuedEntry(
-  { license_id, serial, terms, request, bound, placement, now }: PreparedLicense,
+  { license_id, serial, terms, request, before, bound, placement, now }: PreparedLicense,
   key: string,
   document: string,
 ): IssuedEntry {
@@ -231,7 +243,7 @@ export function buildIssuedEntry(
     license_id,
     serial,
     ...bound,
-    request_id: request?.request_id ?? null,
+    request_id: (request ?? before)?.request_id ?? null,
     ...(placement !== null && { use: placement.use }),
     ...(placement !== null && placement.usedBefore > 0 && { used_before: placement.usedBefore }),
     terms,
@@ -246,20 +258,20 @@ const isSameLicense = (a: PreparedLicense, b: PreparedLicense): boolean =>
   Bun.deepEquals(a.reasons, b.reasons);
 
 /**
- * The license that answers a request already: the newest serial, if the key of the answer is
- * retired and the license was issued again since. Compares the appliance too, because another one
- * could reuse a request id.
+ * The license that answers a request already. Renewals without a request answer it again: they count
+ * if the key of the first answer is retired. Compares the appliance too, because another one could
+ * reuse a request id.
  */
 export function findAnswer(
   desk: DeskFacts,
   { request_id, appliance }: LicenseRequest,
 ): IssuedEntry | null {
-  const answer = desk.ledger
+  const answers = desk.ledger
     .issuedTo(appliance)
-    .findLast((entry) => entry.request_id === request_id);
-  if (answer === undefined || !isSignedWithRetiredKey(desk, answer)) return answer ?? null;
-  const newest = desk.ledger.serialsOf(answer).at(-1) ?? answer;
-  return isSignedWithRetiredKey(desk, newest) ? answer : newest;
+    .filter((entry) => entry.request_id === request_id);
+  const usable = answers.filter((entry) => !isSignedWithRetiredKey(desk, entry));
+  const [first] = answers;
+  return (first === usable[0] ? first : usable.at(-1)) ?? first ?? null;
 }
 
 function buildTerms(

@@ -25,10 +25,23 @@ export function decideLicenseUpload(
   command: LicenseUpload,
   { at }: RuleContext,
 ): Result<Decision<InstalledLicense>, Fault> {
-  const request = command.answers?.request ?? null;
-  const hardware = findRequestedHardware(state, command, at);
+  const answers = findOpenAnswer(state, command);
+  const request = answers?.request ?? null;
+  const hardware = findRequestedHardware(state, { ...command, answers }, at);
   const answered = { request, activation: null, hardware, ...findReturnedLicense(state, command) };
   return decideInstallLicense(state, command, answered, at);
+}
+
+/**
+ * A vendor that renews a license cannot know whether the site installed the answer before, so the
+ * renewal answers the same request again. Where that one was installed, it is a renewal alone.
+ */
+function findOpenAnswer(
+  state: State,
+  { license, answers }: LicenseUpload,
+): LicenseUpload["answers"] {
+  const isRenewal = answers !== null && state.answeredRequests.get(answers.request) === license;
+  return isRenewal ? null : answers;
 }
 
 function findReturnedLicense(

@@ -332,17 +332,27 @@ describe("a second license for a site", () => {
 });
 
 describe("a renewal without a request", () => {
+  test("is installed by a site that has not installed the license before it", async () => {
+    const { desk, site } = await openDeskAndSite();
+    const { license_id } = await issueTestLicense(desk, await makeRequestFrom(site));
+    const terms = { slots: 7 };
+    const renewed = await issueTestLicense(desk, null, { renewLicenseId: license_id, terms });
+    expect(expectOk(await site.upload(renewed.document)).floating_users).toBe(7);
+  });
+
   test("uses the key and hardware on the ledger, and the site installs it", async () => {
     const { desk, site } = await openDeskAndSite();
-    const first = await issueTestLicense(desk, await makeRequestFrom(site));
+    const request = await makeRequestFrom(site);
+    const first = await issueTestLicense(desk, request);
     expectOk(await site.upload(first.document));
     const renewed = await issueTestLicense(desk, null, {
       renewLicenseId: first.license_id,
       terms: { slots: 7 },
     });
-    expect(renewed).toMatchObject({ serial: 2, request_id: null, appliance: first.appliance });
+    const { appliance, request_id } = first;
+    expect(renewed).toMatchObject({ serial: 2, request_id, appliance });
     const { license } = unwrap(await verifyLicense(renewed.document, [desk.vendor]));
-    expect(license).toMatchObject({ request_id: null, nonce: null });
+    expect(license).toMatchObject({ request_id, nonce: request.nonce });
     expect(expectOk(await site.upload(renewed.document)).floating_users).toBe(7);
     const again = await issueTestLicense(desk, null, { renewLicenseId: first.license_id });
     expect(again).toMatchObject({ serial: 3, terms: { slots: 7 } });

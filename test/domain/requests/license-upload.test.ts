@@ -65,8 +65,14 @@ describe("installing a license", () => {
     const history = given().at(MONDAY).execute(install(1));
     const second = { ...install(2), answers: answerTo(requestIdFor(1)) };
     history.at(MONDAY).when(second).refuses({ code: "request_used" });
+  });
+
+  test("that answers the request of the installed one again is a renewal", () => {
+    const history = given().at(MONDAY).execute(install(1));
     const renewal = { ...renew(1, 3), answers: answerTo(requestIdFor(1)) };
-    history.at(MONDAY).when(renewal).refuses({ code: "request_used" });
+    const older = { ...renew(1, 2), answers: answerTo(requestIdFor(1)) };
+    const renewed = history.at(MONDAY).execute(renewal);
+    renewed.at(MONDAY).when(older).refuses({ code: "stale_license", serial: 3 });
   });
 
   test("is refused for other hardware than that of its request", () => {
