@@ -258,9 +258,9 @@ const isSameLicense = (a: PreparedLicense, b: PreparedLicense): boolean =>
   Bun.deepEquals(a.reasons, b.reasons);
 
 /**
- * The license that answers a request already. Renewals without a request answer it again: they count
- * if the key of the first answer is retired. Compares the appliance too, because another one could
- * reuse a request id.
+ * The license that answers a request already. Renewals without a request answer it again: they
+ * count if the key of the first answer is retired. Compares the appliance too, because another one
+ * could reuse a request id.
  */
 export function findAnswer(
   desk: DeskFacts,

@@ -49,8 +49,8 @@ export function readOrderState(ledger: LedgerIndex, order: OrderKey): OrderState
 }
 
 /**
- * The serials of one id at one appliance. By file they are one license. By code the id stays after a
- * return: each part up to a returned serial is a license of its own, whose place may be waiting.
+ * The serials of one id at one appliance. By file they are one license. By code the id stays after
+ * a return: each part up to a returned serial is a license of its own, whose place may be waiting.
  */
 function describeLicenses(ledger: LedgerIndex, serials: readonly IssuedEntry[]): OrderLicense[] {
   const [first] = serials;
