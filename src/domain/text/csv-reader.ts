@@ -16,7 +16,7 @@ const BYTE_ORDER_MARK = "\ufeff";
 /**
  * Reads CSV as spreadsheets write it: fields in quotes or without, separated by commas, or by
  * semicolons if the first line has more of them; LF or CRLF; with or without a byte order mark.
- * Empty lines are skipped. The quote with which `csvRecord` hides a formula is removed.
+ * Empty lines are skipped. The quotes with which `csvRecord` hides formulas are removed.
  */
 export function readCsv(text: string): Result<CsvRow[], CsvFault> {
   const source = text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
@@ -74,4 +74,6 @@ function findPlainEnd(source: string, start: number, separator: string): number 
 
 const countLines = (text: string): number => text.split("\n").length - 1;
 
-const showFormula = (cell: string): string => cell.replace(/^'(?=\s*[=+\-@\t\r＝＋－＠])/u, "");
+const HIDDEN_FORMULA = /(^|[;\t\r\n])'(?=[^\S\t\r\n]*[=+\-@\t\r＝＋－＠])/g;
+
+const showFormula = (cell: string): string => cell.replaceAll(HIDDEN_FORMULA, "$1");
