@@ -115,10 +115,12 @@ const hasQuotedFormula = (cell: string): boolean => /'\s*[=+\-@\t\r＝＋－＠]
 
 test("what csvRecords writes is what readCsv reads, formulas included", () => {
   const rows = fc.array(
-    fc.record({ name: cells, note: cells }).filter(
-      ({ name, note }) =>
-        `${name}${note}`.trim() !== "" && !hasQuotedFormula(name) && !hasQuotedFormula(note),
-    ),
+    fc
+      .record({ name: cells, note: cells })
+      .filter(
+        ({ name, note }) =>
+          `${name}${note}`.trim() !== "" && !hasQuotedFormula(name) && !hasQuotedFormula(note),
+      ),
   );
   fc.assert(
     fc.property(rows, (written) => {
