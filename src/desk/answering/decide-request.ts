@@ -13,6 +13,7 @@ import {
 } from "../issuing/request-continuity.ts";
 import { compareSiteTrust } from "../issuing/site-trust.ts";
 import type { IssuedEntry, LedgerEntry } from "../ledger/ledger-entries.ts";
+import { findWriteOffs } from "../orders/judge-use.ts";
 import { describeChangesSince, findOrderFor } from "../orders/order-placement.ts";
 import { buildRestoredEntries, findUnknownLicenses } from "../orders/unknown-licenses.ts";
 
@@ -50,10 +51,15 @@ export function decideRequest(
 ): RequestDecision {
   const unknown = findUnknownLicenses(desk, request);
   const entries = buildRestoredEntries(desk, unknown, rfc3339(now));
+  const decide = (obstacles: readonly Obstacle[]): RequestDecision => ({
+    kind: "decide",
+    obstacles: withWriteOffs(desk, request, obstacles),
+    entries,
+  });
   try {
     const options = { ...USUAL_OPTIONS, request, now };
     if (findAnswer(desk, request) === null && findOrderFor(desk.ledger, options) === null)
-      return { kind: "decide", obstacles: [NO_ORDER, ...unknown.map(buildWarning)], entries };
+      return decide([NO_ORDER, ...unknown.map(buildWarning)]);
     const prepared = prepareLicense(desk, options);
     const { answered, reasons } = prepared;
     if (answered !== null)
@@ -62,22 +68,32 @@ export function decideRequest(
       ...reasons.map((reason): Obstacle => ({ ...reason, hint: DECIDE_HINT })),
       ...[...findWarnings(desk, request, now), ...unknown].map(buildWarning),
     ];
-    return obstacles.length === 0
-      ? { kind: "answer", prepared }
-      : { kind: "decide", obstacles, entries };
+    return obstacles.length === 0 ? { kind: "answer", prepared } : decide(obstacles);
   } catch (error) {
     if (!(error instanceof DeskRefused)) throw error;
     const { message: text, hint } = error;
-    if (!(error instanceof DecisionNeeded))
-      return { kind: "refuse", obstacles: [{ code: "refused", text, hint }] };
-    const obstacles = [{ code: error.code, text, hint }, ...unknown.map(buildWarning)];
-    return { kind: "decide", obstacles, entries };
+    return error instanceof DecisionNeeded
+      ? decide([{ code: error.code, text, hint }, ...unknown.map(buildWarning)])
+      : { kind: "refuse", obstacles: [{ code: "refused", text, hint }] };
   }
 }
 
 const DECIDE_HINT = "berth vendor issue --request FILE decides it";
 
 const buildWarning = (text: string): Obstacle => ({ code: "warning", text, hint: DECIDE_HINT });
+
+/** Whatever else a person must decide: a machine that was lost is alive. */
+const withWriteOffs = (
+  { ledger }: DeskFacts,
+  { appliance }: LicenseRequest,
+  obstacles: readonly Obstacle[],
+): readonly Obstacle[] =>
+  obstacles.some(({ code }) => code === "written_off")
+    ? obstacles
+    : [
+        ...findWriteOffs(ledger, appliance).map((reason) => ({ ...reason, hint: DECIDE_HINT })),
+        ...obstacles,
+      ];
 
 const NO_ORDER: Obstacle = {
   code: "no_order",
