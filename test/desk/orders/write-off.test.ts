@@ -1,9 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import {
-  answerAt,
-  answerDocuments,
-  type Answered,
-} from "../../../src/desk/answering/answer-documents.ts";
+import { answerAt, answerDocuments } from "../../../src/desk/answering/answer-documents.ts";
 import { renewFromLedger } from "../../../src/desk/answering/reissue.ts";
 import type { Desk } from "../../../src/desk/desk.ts";
 import { listLicenses } from "../../../src/desk/ledger/license-list.ts";
@@ -144,7 +140,7 @@ describe("an appliance whose license was written off", () => {
       { name: "b-statement.jwt", text: statement.document },
     ];
     const answers = await answerDocuments(answerAt(desk, desk, hoursLater(90)), incoming);
-    expect(answers).toMatchObject<Partial<Answered>[]>([
+    expect(answers).toMatchObject([
       { name: "a-receipt.jwt", kind: "receipt", outcome: "recorded", notes: [alive(held)] },
       {
         name: "b-statement.jwt",
