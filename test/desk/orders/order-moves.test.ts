@@ -195,7 +195,7 @@ describe("the place of a returned license", () => {
       {
         code: "order_full",
         text: `the order ${license_key} is for one appliance, and its place is taken: ${site.services.identity.id}`,
-        hint: `ask that site to return its license; if its machine is lost, --write-off APPLIANCE; berth vendor order change ${license_key} --appliances 2 sells another place`,
+        hint: `ask that site to return its license; if its machine is lost, answer this one with --write-off APPLIANCE --reason TEXT; berth vendor order change ${license_key} --appliances 2 sells another place`,
       },
     ]);
     await returnLicense(desk, site, license_id);
