@@ -101,7 +101,9 @@ export function findOrderFor(ledger: LedgerIndex, options: IssueOptions): OrderE
   const chosen = id === null ? undefined : ledger.issuedAs(id).at(-1);
   if (chosen !== undefined) {
     const order = findOrderOf(ledger, chosen);
-    if (order === null || key === null || isSameLicenseKey(key, order.license_key)) return order;
+    // A license of no order cannot take a place of one under its key: it would not be counted.
+    if (order === null) return key === null ? null : ledger.orders.findOrder(key);
+    if (key === null || isSameLicenseKey(key, order.license_key)) return order;
     throw new DeskRefused(
       `license ${id} belongs to the order ${order.license_key}, not to ${key}`,
       "omit one of them",
