@@ -14,6 +14,7 @@ import { findLicensesToReissue } from "../../../desk/ledger/license-list.ts";
 import type { DocumentKind } from "../../../license/documents/document-kinds.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { realDisk } from "../../../platform/files/disk.ts";
+import { quoteIfNeeded } from "../../../platform/shell-quote.ts";
 import { EXIT_NEEDS_DECISION, EXIT_OK } from "../../frame/command.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
@@ -201,10 +202,14 @@ function describeAnswer(answer: Answered): string[] {
   const kindName = kind === null ? "document" : KIND_NAMES[kind];
   return [
     `${basename(name)}: ${kindName} ${OUTCOMES[outcome]}${what}${key}${why && `: ${why}`}`,
-    ...hints.map((hint) => `  hint: ${hint.replaceAll("FILE", name)}`),
+    ...hints.map((hint) => `  hint: ${nameFile(hint, name)}`),
     ...notes.map((note) => `  note: ${note}`),
   ].map(escapeToOneLine);
 }
+
+/** Names the document in a command that is printed to be copied. A key may contain FILE, too. */
+const nameFile = (hint: string, name: string): string =>
+  hint.replace(/(?<=(?:--request|receive) )FILE\b/g, () => quoteIfNeeded(name));
 
 const KIND_NAMES: Readonly<Partial<Record<DocumentKind, string>>> = {
   request: "request",

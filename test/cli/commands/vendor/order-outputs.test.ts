@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { OfflineExchange } from "../../../support/offline-exchange.ts";
 import { runBerth, runJsonOrThrow, runOrThrow } from "../../../support/run-berth.ts";
 import { bothFolders } from "../../../support/vendor-commands.ts";
@@ -40,4 +41,23 @@ test("berth vendor order import --dry-run names new customers", async () => {
   const { orders } = await runJsonOrThrow<{ orders: readonly object[] }>(command);
 
   expect(orders).toMatchObject([{ customer: { id: "C1", name: "Initech" } }]);
+});
+
+test("berth vendor answer quotes the name of a file in a command to copy", async () => {
+  const exchange = new OfflineExchange();
+  await exchange.open("CAD");
+  const { deskFlags, dataFlags } = exchange;
+  const key = "PROFILE-1";
+  const order = ["--customer", "Initech", "--product", "CAD", "--valid-until", "never"];
+  const size = ["--license-key", key, "--allow-weak-binding"];
+  await runOrThrow(["vendor", "order", "add", ...deskFlags, ...order, ...size]);
+  const inbox = exchange.path("inbox");
+  mkdirSync(inbox);
+  const file = join(inbox, "a;touch $'.jwt");
+  const request = ["license", "request", ...dataFlags, "--product", "CAD", "--license-key", key];
+  await runOrThrow([...request, "--out", file]);
+  const { stdout } = await runBerth(["vendor", "answer", inbox, ...deskFlags]);
+
+  const quoted = `'${inbox}/a;touch $'\\''.jwt'`;
+  expect(stdout).toContain(`  hint: berth vendor issue --request ${quoted} decides it\n`);
 });
