@@ -55,8 +55,18 @@ test("a vendor sells to all customers, renews some, replaces a lost machine and 
   writeFileSync(path("passphrase"), "correct horse battery\n");
   writeFileSync(path("root-passphrase"), "another horse battery\n");
   await run(
-    ...["vendor", "init", "--name", "Acme", "--product", "CAD", ...desk, ...key],
-    ...["--root", path("root"), "--root-passphrase-file", path("root-passphrase")],
+    "vendor",
+    "init",
+    "--name",
+    "Acme",
+    "--product",
+    "CAD",
+    ...desk,
+    ...key,
+    "--root",
+    path("root"),
+    "--root-passphrase-file",
+    path("root-passphrase"),
   );
   mkdirSync(path("desk", "presets"));
   const preset = { product: "CAD", slots: 5, borrow_hours: 720 };
@@ -104,7 +114,13 @@ test("a vendor sells to all customers, renews some, replaces a lost machine and 
   // Those that end first are renewed, without requests.
   const until = ["--valid-until", "2036-12-31", "--ending-within", "1460d"];
   const renewals = await runJson<Answers>(
-    ...["vendor", "order", "renew", ...until, "--out-dir", path("renewals"), ...key],
+    "vendor",
+    "order",
+    "renew",
+    ...until,
+    "--out-dir",
+    path("renewals"),
+    ...key,
   );
   expect(renewals.renewed.map(({ outcome }) => outcome)).toEqual(
     Array.from({ length: RENEWED }, () => "renewed"),
@@ -117,9 +133,19 @@ test("a vendor sells to all customers, renews some, replaces a lost machine and 
   const { code } = await runBinary(["vendor", "answer", path("requests"), ...desk, "--dry-run"]);
   expect(code).toBe(3);
   await run(
-    ...["vendor", "issue", "--request", path("requests", "replacement.jwt"), ...desk, ...key],
-    ...["--write-off", lost?.appliance ?? "", "--reason", "the disk died", "--yes"],
-    ...["--out", path("answers", "replacement.license.jwt")],
+    "vendor",
+    "issue",
+    "--request",
+    path("requests", "replacement.jwt"),
+    ...desk,
+    ...key,
+    "--write-off",
+    lost?.appliance ?? "",
+    "--reason",
+    "the disk died",
+    "--yes",
+    "--out",
+    path("answers", "replacement.license.jwt"),
   );
 
   rmSync(path("requests", `site-${CUSTOMERS - 1}.jwt`));
