@@ -54,20 +54,8 @@ test("a vendor sells to all customers, renews some, replaces a lost machine and 
   // The desk, with a passphrase that is read once by each command.
   writeFileSync(path("passphrase"), "correct horse battery\n");
   writeFileSync(path("root-passphrase"), "another horse battery\n");
-  await run(
-    "vendor",
-    "init",
-    "--name",
-    "Acme",
-    "--product",
-    "CAD",
-    ...desk,
-    ...key,
-    "--root",
-    path("root"),
-    "--root-passphrase-file",
-    path("root-passphrase"),
-  );
+  const root = ["--root", path("root"), "--root-passphrase-file", path("root-passphrase")];
+  await run("vendor", "init", "--name", "Acme", "--product", "CAD", ...desk, ...key, ...root);
   mkdirSync(path("desk", "presets"));
   const preset = { product: "CAD", slots: 5, borrow_hours: 720 };
   writeFileSync(path("desk", "presets", "cad-5.json"), JSON.stringify(preset));
@@ -132,26 +120,13 @@ test("a vendor sells to all customers, renews some, replaces a lost machine and 
   await makeRequest("replacement", lostKey);
   const { code } = await runBinary(["vendor", "answer", path("requests"), ...desk, "--dry-run"]);
   expect(code).toBe(3);
-  await run(
-    "vendor",
-    "issue",
-    "--request",
-    path("requests", "replacement.jwt"),
-    ...desk,
-    ...key,
-    "--write-off",
-    lost?.appliance ?? "",
-    "--reason",
-    "the disk died",
-    "--yes",
-    "--out",
-    path("answers", "replacement.license.jwt"),
-  );
+  const replacing = ["--write-off", lost?.appliance ?? "", "--reason", "the disk died", "--yes"];
+  const replacement = ["--request", path("requests", "replacement.jwt"), ...replacing];
+  await run("vendor", "issue", ...replacement, ...desk, ...key, "--out", path("lost.jwt"));
 
   rmSync(path("requests", `site-${CUSTOMERS - 1}.jwt`));
 
   // The issuing key is stolen: it is retired, and all licenses are signed again.
-  const root = ["--root", path("root"), "--root-passphrase-file", path("root-passphrase")];
   await run("vendor", "key", "retire", "--all", ...root, ...desk, "--yes");
   await run("vendor", "key", "new", ...root, ...desk, ...key);
   const reissued = await measure("licenses signed again", 30, () => answerAll("--reissue", ...key));
