@@ -127,9 +127,12 @@ async function verifyLedger(
   const keys: PublicKey[] = [];
   let lastStatement: StatementEntry | null = null;
   let checked = 0;
+  // The last line of the last append after the head: an interrupted one lacks it.
+  let lastLine = 0;
   for (const { bytes } of reader) {
     number += 1;
-    const { entry, sum, fault } = parseLedgerLine(bytes, before);
+    const { entry, together, sum, fault } = parseLedgerLine(bytes, before);
+    if (together > 1 && number > (head?.lines ?? 0)) lastLine = number - 1 + together;
     before = sum;
     if (number === head?.lines) headSum = sum;
     if (entry?.type === "trust" && entry.version === vendor?.version) hasTrustLine = true;
@@ -156,8 +159,9 @@ async function verifyLedger(
     checked += 1;
     if (problem !== null) faults.push({ location, problem });
   }
-  if (reader.rest > 0) {
-    const problem = `ends in an interrupted write of ${reader.rest} bytes; the next command moves it to another file`;
+  if (reader.rest > 0 || lastLine > number) {
+    const what = reader.rest > 0 ? `${reader.rest} bytes` : "several lines";
+    const problem = `ends in an interrupted write of ${what}; the next command moves it to another file`;
     faults.push({ location: LEDGER_FILE, problem });
   }
   const loss = isMissing ? null : findLedgerLoss(head, number, headSum);

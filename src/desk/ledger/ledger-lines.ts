@@ -43,6 +43,8 @@ export function refuseOtherFormat(disk: Disk, folder: string): void {
 export type LineFault = "is damaged" | "does not continue the ledger";
 
 interface LedgerLine {
+  /** How many lines were appended together, in the first of them; else 1. */
+  readonly together: number;
   /** Null: it cannot be read. */
   readonly entry: LedgerEntry | null;
   /** The hash of the line itself. */
@@ -58,6 +60,7 @@ export function parseLedgerLine(bytes: Buffer, before: string | null): LedgerLin
     before === null || line?.prev === before ? null : "does not continue the ledger";
   return {
     entry: line && withoutChain(line),
+    together: line?.together ?? 1,
     sum: Bun.SHA256.hash(bytes, "hex"),
     fault: line === null ? "is damaged" : chainFault,
   };
@@ -84,9 +87,16 @@ type Line = LedgerEntry & {
   readonly prev?: string;
   /** Of all lines; only in the first one. */
   readonly format?: number;
+  /** In the first of several lines that were appended at once: they count only together. */
+  readonly together?: number;
 };
 
-const withoutChain = ({ prev: _prev, format: _format, ...entry }: Line): LedgerEntry => entry;
+const withoutChain = ({
+  prev: _prev,
+  format: _format,
+  together: _together,
+  ...entry
+}: Line): LedgerEntry => entry;
 
 /** Null: the line is not a ledger entry. */
 function parseLine(line: string): Line | null {

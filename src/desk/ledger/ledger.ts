@@ -138,7 +138,7 @@ export class Ledger extends LedgerIndex {
   }
 }
 
-/** Appends lines, which are durable when it returns. */
+/** Appends lines, which are durable when it returns: after an interruption, all of them or none. */
 export type Append = (...entries: readonly LedgerEntry[]) => Promise<void>;
 
 interface ReadLedger {
@@ -183,9 +183,10 @@ const shortened = (path: string): DeskRefused =>
 /** The lines of `entries` after a position, and the one after them. */
 function formatLines(entries: readonly LedgerEntry[], before: LedgerPosition) {
   let { sum } = before;
-  const lines = entries.map((entry) => {
+  const lines = entries.map((entry, index) => {
     const format = sum === GENESIS && { format: LEDGER_FORMAT };
-    const line = JSON.stringify({ ...entry, ...format, prev: sum });
+    const together = index === 0 && entries.length > 1 && { together: entries.length };
+    const line = JSON.stringify({ ...entry, ...together, ...format, prev: sum });
     sum = sha256(line);
     return `${line}\n`;
   });

@@ -21,7 +21,7 @@ interface ScanOptions {
 export interface ScannedLedger {
   readonly entries: readonly (LedgerEntry | StatementPosition)[];
   readonly end: LedgerPosition;
-  /** The bytes after the last complete line. */
+  /** The bytes after the last complete append: an interrupted write. */
   readonly rest: number;
   /** The hash of the line that `ledger.head` names; null: there is no such line. */
   readonly headSum: string | null;
@@ -64,6 +64,8 @@ function scan(
   const reader = new LineReader(disk, path, start.size);
   let end = start;
   let headLine = NO_LINE;
+  // Where the last append of several lines begins, and where it must end.
+  let append = { end, entries: 0, lastLine: start.lines };
   for (const { bytes, from, end: size } of reader) {
     const lines = end.lines + 1;
     const statement = findStatement(bytes, from);
@@ -77,10 +79,22 @@ function scan(
       const fault = { line: lines, problem: line.fault ?? "is damaged" };
       return { entries, end, rest: 0, ...headLine, fault };
     }
+    if (line.together > 1)
+      append = { end, entries: entries.length, lastLine: end.lines + line.together };
     entries.push(entry);
     end = { size, lines, sum: line.sum };
   }
-  return { entries, end, rest: reader.rest, ...headLine, fault: null };
+  // Lines that the head counts were complete: they are lost, and no interrupted write.
+  if (append.lastLine <= end.lines || append.end.lines < (head?.lines ?? 0))
+    return { entries, end, rest: reader.rest, ...headLine, fault: null };
+  const rest = reader.rest + end.size - append.end.size;
+  return {
+    entries: entries.slice(0, append.entries),
+    end: append.end,
+    rest,
+    ...headLine,
+    fault: null,
+  };
 }
 
 const NO_LINE: Pick<ScannedLedger, "headSum" | "headEnd"> = { headSum: null, headEnd: null };
@@ -89,5 +103,6 @@ const NO_LINE: Pick<ScannedLedger, "headSum" | "headEnd"> = { headSum: null, hea
 function parseUnchecked(bytes: Buffer, statement: StatementPosition | null) {
   const entry = statement === null ? parseEntry(bytes) : null;
   const isDamaged = statement === null && entry === null;
-  return { entry, sum: UNKNOWN, fault: isDamaged ? ("is damaged" as const) : null };
+  const fault = isDamaged ? ("is damaged" as const) : null;
+  return { entry, together: 1, sum: UNKNOWN, fault };
 }

@@ -80,7 +80,7 @@ describe("an answer to a request", () => {
     expect(readLedger(folder)).toEqual<object[]>([
       expect.objectContaining({ type: "trust", version: 1, format: 3 }) as object,
       expect.objectContaining({ type: "key", key: issued.key }) as object,
-      { ...seen, ...auditState, totals: [], by: accountName() },
+      { ...seen, ...auditState, totals: [], by: accountName(), together: 2 },
       { ...issued, by: accountName() },
     ]);
     const reopened = await Desk.open(realDisk, folder, null);

@@ -1,6 +1,6 @@
 // Orders and answers whose command is killed between two of its changes to the disk.
 import { beforeEach, describe, expect, test } from "bun:test";
-import { cpSync } from "node:fs";
+import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { answerAt, answerDocuments } from "../../../src/desk/answering/answer-documents.ts";
 import { Desk } from "../../../src/desk/desk.ts";
@@ -88,5 +88,26 @@ describe("a desk that is interrupted at any of its writes", () => {
       },
     );
     expect(tries).toBeGreaterThan(3);
+  });
+
+  test("counts no part of an append of several lines, wherever a power failure cut it", async () => {
+    const records = await loadDeskRecords(realDisk, original);
+    const ledger = join(original, "ledger.jsonl");
+    const before = readFileSync(ledger, "utf8");
+    await addOrders(records, CUSTOMERS.slice(0, 3).map(orderFor), wallClock());
+    const after = readFileSync(ledger, "utf8");
+    const ends = [...after.matchAll(/\n/g)].map(({ index }) => index + 1);
+    const cuts = ends.filter((end) => end > before.length && end < after.length);
+    expect(cuts).toHaveLength(5);
+    for (const cut of [...cuts, ...cuts.map((end) => end - 10)]) {
+      const folder = await copyDesk();
+      writeFileSync(join(folder, "ledger.jsonl"), after.slice(0, cut));
+      rmSync(join(folder, "ledger.head"));
+      expect((await verifyDesk(realDisk, folder, null)).faults).toHaveLength(1);
+      const reopened = await loadDeskRecords(realDisk, folder);
+      expect(reopened.ledger.orders.orders()).toHaveLength(1);
+      expect(readFileSync(join(folder, "ledger.jsonl"), "utf8")).toBe(before);
+      await expectIntact(folder);
+    }
   });
 });
