@@ -26,10 +26,11 @@ export function usedBefore(
   return max - Math.max(0, Math.min(max, appliances * max - used - reserved));
 }
 
-/** The terms without what earlier holders used. */
+/** The terms without what earlier holders used: of an amount that no period gives again. */
 export function withoutUsed(terms: TermsDocument, usedBefore: number): TermsDocument {
   const { consumption } = terms;
   if (usedBefore === 0 || consumption === null || consumption.max === null) return terms;
+  if (consumption.period !== null) return terms;
   return {
     ...terms,
     consumption: { ...consumption, max: Math.max(0, consumption.max - usedBefore) },

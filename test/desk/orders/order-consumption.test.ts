@@ -70,6 +70,15 @@ describe("consumption without a period", () => {
     expect([maxOf(desk), desk.ledger.issuedEntries()[0]?.used_before]).toEqual([170, 30]);
   });
 
+  test("that gets a period later is issued in full each time", async () => {
+    const { desk, next, license_key } = await returnAfter30();
+    await issueByHand(desk, await makeRequestFrom(next, "sim", license_key));
+    const changes = { terms: { consumption: { period: "monthly" as const } } };
+    await changeOrders(desk, [{ licenseKey: license_key, changes }], MONDAY);
+    await answer(desk, await makeRequestFrom(next, "sim", license_key));
+    expect(maxOf(desk)).toBe(100);
+  });
+
   test("is what a person says, if the person names a maximum", async () => {
     const { desk, next, license_key } = await returnAfter30();
     const request = await makeRequestFrom(next, "sim", license_key);
