@@ -1,0 +1,133 @@
+import { describe, expect, test } from "bun:test";
+import { mergeCustomers, renameCustomer } from "../../../src/desk/orders/customers.ts";
+import { describeOrder } from "../../../src/desk/orders/order-list.ts";
+import { makeRequestFrom, openDeskAndSite } from "../../support/desk-and-site.ts";
+import { addOrder, answer, codesOf, readLedgerText, refusalAt } from "../../support/orders.ts";
+import { MONDAY } from "../../support/scenario.ts";
+
+/** A desk with an order of Initech, C1, and one of Initrode, C2. */
+async function openDeskWithCustomers() {
+  const { desk, folder, site } = await openDeskAndSite();
+  const first = await addOrder(desk);
+  const second = await addOrder(desk, { customer: "Initrode" });
+  return { desk, folder, site, first, second };
+}
+
+describe("a renamed customer", () => {
+  test("keeps its id and orders, and the next answer to its site has the new name", async () => {
+    const { desk, site, first } = await openDeskWithCustomers();
+    const { license_key } = first;
+    await answer(desk, await makeRequestFrom(site, "sim", license_key));
+    const renamed = await renameCustomer(desk, "initech", " Initech Ltd ", MONDAY);
+    expect(renamed).toEqual({
+      before: { id: "C1", name: "Initech" },
+      after: { id: "C1", name: "Initech Ltd" },
+    });
+    await answer(desk, await makeRequestFrom(site, "sim", license_key));
+    const names = desk.ledger.issuedEntries().map(({ terms }) => terms.customer);
+    expect(names).toEqual(["Initech Ltd", "Initech"]);
+    expect((await addOrder(desk, { customer: "INITECH LTD" })).customer).toBe("C1");
+    expect((await addOrder(desk, { customer: "Initech" })).customer).toBe("C3");
+  });
+
+  test("may get another spelling of its own name, and the same name writes nothing", async () => {
+    const { desk, folder } = await openDeskWithCustomers();
+    await renameCustomer(desk, "C1", "INITECH", MONDAY);
+    expect(desk.ledger.orders.findCustomer("C1")?.name).toBe("INITECH");
+    const before = readLedgerText(folder);
+    await renameCustomer(desk, "C1", "INITECH", MONDAY);
+    expect(readLedgerText(folder)).toBe(before);
+  });
+
+  test.each([
+    [
+      "C9",
+      "Initech Ltd",
+      "there is no customer C9; berth vendor customer list shows the customers and their ids",
+    ],
+    [
+      "Globex",
+      "Initech Ltd",
+      "there is no customer Globex; berth vendor customer list shows the customers and their ids",
+    ],
+    [
+      "C1",
+      "initrode",
+      "initrode is the name of customer C2; berth vendor customer merge C1 --into C2 makes them one",
+    ],
+    ["C1", " ", "the customer's name is empty; name the customer, for example Initech"],
+    [
+      "C1",
+      "x".repeat(257),
+      `the customer's name "${"x".repeat(257)}" has more than 256 or invisible characters; choose a name that can be typed`,
+    ],
+  ])("is refused: %s to %j", async (customer, name, refusal) => {
+    const { desk, folder } = await openDeskWithCustomers();
+    const attempt = () => renameCustomer(desk, customer, name, MONDAY);
+    expect(await refusalAt(folder, attempt)).toBe(refusal);
+  });
+
+  test("is refused for a name that looks like the id of a customer", async () => {
+    const { desk, folder } = await openDeskWithCustomers();
+    expect(await refusalAt(folder, () => renameCustomer(desk, "C1", "C2", MONDAY))).toContain(
+      "C2 is an id",
+    );
+    expect(await refusalAt(folder, () => renameCustomer(desk, "C1", "C7", MONDAY))).not.toBe("");
+  });
+});
+
+describe("a merged customer", () => {
+  test("is the other one from then on: its orders, its id and its name", async () => {
+    const { desk, site, second } = await openDeskWithCustomers();
+    const merged = await mergeCustomers(desk, "initrode", "C1", MONDAY);
+    expect(merged).toEqual({
+      merged: { id: "C2", name: "Initrode" },
+      into: { id: "C1", name: "Initech" },
+    });
+    expect(desk.ledger.orders.customers()).toEqual([{ id: "C1", name: "Initech" }]);
+    expect(desk.ledger.orders.findCustomer("C2")).toEqual({ id: "C1", name: "Initech" });
+    expect(describeOrder(desk, second, MONDAY).customer.id).toBe("C1");
+    await answer(desk, await makeRequestFrom(site, "sim", second.license_key));
+    expect(desk.ledger.issuedEntries()[0]?.terms.customer).toBe("Initech");
+    expect((await addOrder(desk, { customer: "C2" })).customer).toBe("C1");
+    // Its name is free, and no id is used again.
+    expect((await addOrder(desk, { customer: "Initrode" })).customer).toBe("C3");
+  });
+
+  test("follows the other one when that is merged, too", async () => {
+    const { desk } = await openDeskWithCustomers();
+    await addOrder(desk, { customer: "Globex" });
+    await mergeCustomers(desk, "C2", "C1", MONDAY);
+    await mergeCustomers(desk, "C1", "C3", MONDAY);
+    expect(desk.ledger.orders.findCustomer("C2")).toEqual({ id: "C3", name: "Globex" });
+  });
+
+  test.each([
+    ["C1", "Initech", "both are customer C1, Initech; name two different customers"],
+    [
+      "C1",
+      "C9",
+      "there is no customer C9; berth vendor customer list shows the customers and their ids",
+    ],
+  ])("is refused: %s into %s", async (customer, into, refusal) => {
+    const { desk, folder } = await openDeskWithCustomers();
+    const attempt = () => mergeCustomers(desk, customer, into, MONDAY);
+    expect(await refusalAt(folder, attempt)).toBe(refusal);
+  });
+
+  test("cannot be merged back", async () => {
+    const { desk, folder } = await openDeskWithCustomers();
+    await mergeCustomers(desk, "C2", "C1", MONDAY);
+    expect(await refusalAt(folder, () => mergeCustomers(desk, "C1", "C2", MONDAY))).toBe(
+      "both are customer C1, Initech; name two different customers",
+    );
+  });
+});
+
+test("a name with invisible differences is one customer's", async () => {
+  const { desk, site } = await openDeskAndSite();
+  const composed = await addOrder(desk, { customer: "Caf\u00e9" });
+  const decomposed = await addOrder(desk, { customer: "Cafe\u0301 " });
+  expect(decomposed.customer).toBe(composed.customer);
+  expect(codesOf(await answer(desk, await makeRequestFrom(site)))).toEqual(["no_order"]);
+});
