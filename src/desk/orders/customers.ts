@@ -85,11 +85,17 @@ export function renameCustomer(
     const book = new CustomerBook(desk.ledger.orders, rfc3339(now));
     const before = book.get(idOrName);
     const name = readName(newName);
-    const other = book.findKnown(name);
-    if (CUSTOMER_ID.test(name) || (other !== null && other.id !== before.id)) {
+    if (CUSTOMER_ID.test(name)) {
       throw new DeskRefused(
-        `${name} is ${CUSTOMER_ID.test(name) ? "an id" : `the name of customer ${other?.id}`}`,
-        `berth vendor customer merge ${before.id} --into ${other?.id ?? "ID"} makes them one`,
+        `${name} would be taken for the id of a customer`,
+        `choose another name; berth vendor customer merge ${before.id} --into ID makes two customers one`,
+      );
+    }
+    const other = book.findKnown(name);
+    if (other !== null && other.id !== before.id) {
+      throw new DeskRefused(
+        `${name} is the name of customer ${other.id}`,
+        `berth vendor customer merge ${before.id} --into ${other.id} makes them one`,
       );
     }
     if (name !== before.name)
