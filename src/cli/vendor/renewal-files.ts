@@ -7,6 +7,7 @@ import { realDisk } from "../../platform/files/disk.ts";
 import { Failure } from "../frame/command.ts";
 import { checkOutputPath } from "../files/output-document.ts";
 import { writeOutputText } from "../files/output-file.ts";
+import { Misuse } from "../frame/options.ts";
 import { StatusLine } from "../frame/terminal.ts";
 
 /** A renewal that was signed without a request, and its file. */
@@ -38,14 +39,20 @@ export async function writeRenewals(
   const files: RenewedFile[] = [];
   for (const license of licenses) {
     const renewed = await renew(license);
-    const isDone = renewed.obstacles.length === 0;
-    const file = isDone ? join(folder, `${license.license_id}.license.jwt`) : null;
-    if (file !== null) await writeDocument(file, renewed.license.document);
-    files.push(describeRenewed(renewed, file));
+    files.push(await writeRenewal(join(folder, `${license.license_id}.license.jwt`), renewed));
     progress.show(files.length);
   }
   progress.clear();
   return files;
+}
+
+async function writeRenewal(path: string, renewed: Renewed): Promise<RenewedFile> {
+  if (renewed.obstacles.length > 0) return describeRenewed(renewed, null);
+  const { license_id, document } = renewed.license;
+  const text = await writeDocument(path, document);
+  if (text === null) return describeRenewed(renewed, path);
+  const hint = `berth vendor issue --reprint ${license_id} --out FILE writes the license`;
+  return describeRenewed({ ...renewed, obstacles: [{ code: "file_exists", text, hint }] }, null);
 }
 
 /** The same without a signature and a file. */
@@ -67,16 +74,26 @@ const describeRenewed = (
   obstacles,
 });
 
-/** Replaces an earlier document of its kind, and nothing else; leaves an equal one alone. */
+/**
+ * Replaces an earlier document of its kind, and nothing else; leaves an equal one alone. Returns
+ * why it was not written; null: it is there.
+ */
 export async function writeDocument(
   path: string,
   document: string,
   kind: "license" | "ack" = "license",
-): Promise<void> {
+): Promise<string | null> {
   const bytes = realDisk.read(path);
-  if (bytes !== null && new TextDecoder().decode(bytes).trim() === document) return;
-  checkOutputPath({ out: path, json: false }, kind);
+  if (bytes !== null && new TextDecoder().decode(bytes).trim() === document) return null;
+  try {
+    checkOutputPath({ out: path, json: false }, kind);
+  } catch (error) {
+    // The others of a batch do not wait for this one.
+    if (error instanceof Misuse) return error.message;
+    throw error;
+  }
   await writeOutputText(path, `${document}\n`);
+  return null;
 }
 
 /** Shows on a terminal how many of many are done; nothing elsewhere. */

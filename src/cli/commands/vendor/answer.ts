@@ -75,19 +75,25 @@ export const answerCommand = defineCommand({
     const { renewed, answers, desk } = dryRun
       ? { ...planned, desk: records }
       : await carryOut(options, outDir ?? folder, planned, byFile, incoming, now);
-    if (!dryRun) await writeAnswers(answers, outDir);
+    const unwritten = dryRun ? [] : await writeAnswers(answers, outDir);
     const hasRenewed = renewed.some(({ file }) => file !== null);
     const renewalFolder = hasRenewed ? (outDir ?? folder) : null;
     const trustNotes = dryRun ? [] : await writeTrust(desk, answers, outDir, renewalFolder);
     const waits =
       answers.some(({ outcome }) => outcome === "decide" || outcome === "refused") ||
       renewed.some(({ obstacles }) => obstacles.length > 0) ||
-      byCode.length > 0;
+      byCode.length > 0 ||
+      unwritten.length > 0;
     return {
-      warnings: byCode.map(
-        ({ license_id, appliance }) =>
-          `license ${license_id} of appliance ${appliance} is by code: confirm its next activation code`,
-      ),
+      warnings: [
+        ...unwritten.map(
+          (problem) => `an answer was not written: ${problem}; remove it, or use another --out-dir`,
+        ),
+        ...byCode.map(
+          ({ license_id, appliance }) =>
+            `license ${license_id} of appliance ${appliance} is by code: confirm its next activation code`,
+        ),
+      ],
       notes: [
         ...(dryRun ? ["nothing was signed or written"] : []),
         ...trustNotes,
@@ -150,12 +156,20 @@ function outputOf(
   return join(outDir ?? dirname(name), file);
 }
 
-async function writeAnswers(answers: readonly Answered[], outDir: string | null): Promise<void> {
+/** Returns why some were not written: another file has the name. */
+async function writeAnswers(
+  answers: readonly Answered[],
+  outDir: string | null,
+): Promise<string[]> {
+  const problems: string[] = [];
   for (const answer of answers) {
     const out = outputOf(answer, outDir);
-    if (out !== null && answer.document !== null)
-      await writeDocument(out, answer.document, answer.kind === "usage" ? "ack" : "license");
+    if (out === null || answer.document === null) continue;
+    const kind = answer.kind === "usage" ? "ack" : "license";
+    const problem = await writeDocument(out, answer.document, kind);
+    if (problem !== null) problems.push(problem);
   }
+  return problems;
 }
 
 /**
