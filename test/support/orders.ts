@@ -1,5 +1,5 @@
 // Orders at a vendor's desk, and what the desk answers by itself to requests under their keys.
-import { expect } from "bun:test";
+import { expect, onTestFinished } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -20,6 +20,7 @@ import { openAppliance, type Appliance, type ApplianceOptions } from "./applianc
 import { unwrap } from "./licensed-store.ts";
 import { refusal } from "./desk-refusal.ts";
 import { MONDAY } from "./scenario.ts";
+import type { AtEnd } from "./temp-folder.ts";
 
 /** Three slots of `sim` without an end, for one appliance of Initech, unless a test differs. */
 export const NEW_ORDER: NewOrder = {
@@ -41,8 +42,12 @@ export async function addOrder(
 }
 
 /** Opens another site that trusts the desk. */
-export async function openSiteOf(desk: Desk, options: ApplianceOptions = {}): Promise<Appliance> {
-  const site = await openAppliance({ licenses: {}, ...options });
+export async function openSiteOf(
+  desk: Desk,
+  options: ApplianceOptions = {},
+  atEnd: AtEnd = onTestFinished,
+): Promise<Appliance> {
+  const site = await openAppliance({ licenses: {}, ...options }, atEnd);
   unwrap(await site.vendorTrust.trustVendor(desk.trust.document, "test"));
   return site;
 }
