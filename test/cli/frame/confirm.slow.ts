@@ -28,9 +28,15 @@ async function takeSlot(folder: string): Promise<void> {
   await site.close();
 }
 
+interface ListedOrder {
+  readonly license_key: string;
+  readonly state: string;
+  readonly holders: number;
+}
+
 /** A site and a desk that each have a license; each test has a copy of both. */
 const original = mkdtempSync(join(tmpdir(), "berth-confirm-"));
-let ids = { license: 0, issued: 0, request: "" };
+let ids = { license: 0, issued: 0, request: "", order: "", activationCode: "" };
 
 beforeAll(async () => {
   const root = original;
@@ -61,8 +67,31 @@ beforeAll(async () => {
   await runOrThrow(["vendor", "key", "new", ...desk, ...keyRequest]);
   const [request] = await runJsonOrThrow<{ id: string }[]>(["license", "requests", ...data]);
   const [issued] = await runJsonOrThrow<{ license_id: number }[]>(["vendor", "list", ...desk]);
-  ids = { license, issued: issued?.license_id ?? 0, request: request?.id ?? "" };
+  const { order, activationCode } = await makeOrders();
+  const answered = { issued: issued?.license_id ?? 0, request: request?.id ?? "" };
+  ids = { license, ...answered, order, activationCode };
 });
+
+/** Orders of two customers, one of them by telephone, and a desk from a backup of all that. */
+async function makeOrders() {
+  const desk = ["--dir", join(original, "desk")];
+  const [policy, backup] = [join(original, "policy.jwt"), join(original, "orders.backup")];
+  const terms = ["--product", "cam", "--valid-until", "never"];
+  const policyFlags = ["--policy-id", "basic", "--out", policy];
+  await runOrThrow(["vendor", "policy", ...desk, ...terms, ...policyFlags]);
+  const add = (...flags: string[]) =>
+    runJsonOrThrow<ListedOrder>(["vendor", "order", "add", ...desk, ...terms, ...flags]);
+  await add("--customer", "Initrode");
+  const weak = ["--allow-weak-binding", "--policy-id", "basic"];
+  const { license_key: order } = await add("--customer", "Initech", ...weak);
+  await runOrThrow(["vendor", "backup", backup, ...desk, "--yes"]);
+  await runOrThrow(["vendor", "restore", backup, "--dir", join(original, "restored")]);
+  const phone = join(original, "phone");
+  await (await openSiteFolder(phone, wallClock)).close();
+  const airgap = ["airgap", "request", "--data", phone, "--license-key", order];
+  const { activation_code } = await runJsonOrThrow<{ activation_code: string }>(airgap);
+  return { order, activationCode: activation_code };
+}
 
 afterAll(() => rmSync(original, { recursive: true, force: true }));
 
@@ -84,7 +113,45 @@ function prepareCommands(): Record<string, ConfirmedCommand> {
   const backup = join(root, "desk.backup");
   const renewal = join(root, "renewal.jwt");
   const renewFlags = ["--renew", String(ids.issued), "--valid-until", "2020-01-01"];
+  const orders = (folder = join(root, "desk")) =>
+    runJsonOrThrow<ListedOrder[]>(["vendor", "order", "list", "--dir", folder]);
+  const findOrder = async (folder?: string) =>
+    (await orders(folder)).find(({ license_key }) => license_key === ids.order);
+  const customers = () => runJsonOrThrow<unknown[]>(["vendor", "customer", "list", ...desk]);
+  const restored = join(root, "restored");
+  const isRestored = async () =>
+    (await runJsonOrThrow<{ restored: boolean }>(["vendor", "restored", "--dir", restored]))
+      .restored;
+  const code = ["--license-key", ids.order, "--activation-code", ids.activationCode];
   return {
+    "vendor order close": {
+      words: ["vendor", "order", "close", ids.order, ...desk, "--reason", "entered twice"],
+      isDone: async () => (await findOrder())?.state === "closed",
+    },
+    "vendor order adopt": {
+      words: ["vendor", "order", "adopt", "--customer", "Globex", ...desk],
+      isDone: async () => (await orders()).length === 3,
+    },
+    "vendor customer merge": {
+      words: ["vendor", "customer", "merge", "Initrode", "--into", "Initech", ...desk],
+      isDone: async () => (await customers()).length === 1,
+    },
+    "vendor restored": {
+      words: ["vendor", "restored", "--dir", restored, "--end", "nothing was issued since"],
+      isDone: async () => !(await isRestored()),
+    },
+    "vendor confirm": {
+      words: [
+        "vendor",
+        "confirm",
+        "--dir",
+        restored,
+        "--policy",
+        join(root, "policy.jwt"),
+        ...code,
+      ],
+      isDone: async () => (await findOrder(restored))?.holders === 1,
+    },
     "trust add": {
       words: ["trust", "add", join(root, "desk", "trust.jwt"), ...data],
       isDone: async () => (await vendors()).some(({ name }) => name === "Acme"),
@@ -141,6 +208,11 @@ const NAMES = [
   "vendor key retire",
   "vendor backup",
   "vendor issue",
+  "vendor order close",
+  "vendor order adopt",
+  "vendor customer merge",
+  "vendor restored",
+  "vendor confirm",
 ];
 
 /**
