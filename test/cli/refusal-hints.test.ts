@@ -1,8 +1,11 @@
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { commands } from "../../src/cli/command-table.ts";
 import { describeForCommandLine, FAULTS } from "../../src/faults/catalog.ts";
 import type { AnyFault } from "../../src/faults/fault-types.ts";
 import { UNSUPPORTED_KEYWORDS } from "../../src/rules/flexnet/unsupported-keywords.ts";
+import { repositoryRoot } from "../support/sources.ts";
 
 const sampleFaults = Object.entries(FAULTS).map(
   ([code, { sample }]) => ({ ...sample, code }) as AnyFault,
@@ -19,6 +22,15 @@ function expectRealCommands(text: string): void {
 
 test("what berth has instead of an option of FlexNet names only commands that exist", () => {
   for (const reason of UNSUPPORTED_KEYWORDS.values()) expectRealCommands(reason);
+});
+
+test("the refusals and findings of a vendor's desk name only commands that exist", () => {
+  const texts = new Bun.Glob("src/desk/**/*.ts").scanSync(repositoryRoot);
+  const named = [...texts].flatMap((path) =>
+    readFileSync(join(repositoryRoot, path), "utf8").match(/\bberth (?:vendor|license) [a-z -]+/g),
+  );
+  expect(named.length).toBeGreaterThan(50);
+  for (const text of named) expectRealCommands(text ?? "");
 });
 
 describe("describeForCommandLine", () => {

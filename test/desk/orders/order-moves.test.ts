@@ -2,7 +2,9 @@ import { describe, expect, test } from "bun:test";
 import type { Desk } from "../../../src/desk/desk.ts";
 import type { IssuedEntry } from "../../../src/desk/ledger/ledger-entries.ts";
 import { describeOrder } from "../../../src/desk/orders/order-list.ts";
+import { listHardware } from "../../../src/desk/orders/order-placement.ts";
 import { changeOrders } from "../../../src/desk/orders/orders.ts";
+import { isOtherHardware } from "../../../src/desk/orders/other-hardware.ts";
 import { DAY, HOUR, later } from "../../../src/domain/time.ts";
 import type { HardwareComponent } from "../../../src/license/documents/hardware.ts";
 import {
@@ -145,6 +147,19 @@ describe("an order of two hosts", () => {
     expect(next.hardware_id).not.toBe(first.hardware_id);
     const issued = await issueByHand(desk, next);
     expect([issued.serial, lastUse(desk)]).toEqual([2, "renewal"]);
+  });
+
+  test("is held by its two hosts in either order, and by no other one", async () => {
+    const { desk, alpha } = await openPairOfTwo();
+    const { license_key } = await addOrder(desk, { hosts: 2 });
+    const request = await requestFromHost(alpha, license_key);
+    const license = await issueByHand(desk, request);
+    const [first = [], second = []] = listHardware(request, 2);
+    expect(isOtherHardware(license, [first, second])).toBe(false);
+    expect(isOtherHardware(license, [second, first])).toBe(false);
+    for (const hosts of [[first, first], [second, second], [first], []])
+      expect(isOtherHardware(license, hosts)).toBe(true);
+    expect(isOtherHardware({ hardware: [first] }, [first, second])).toBe(true);
   });
 
   test("waits for a person who gets a request for one host, and can bind the license to it", async () => {
