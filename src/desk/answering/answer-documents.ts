@@ -80,7 +80,11 @@ export const rehearse = (desk: DeskRecords, now: Instant): Answering => ({
   desk,
   async request(request) {
     const decision = decideRequest(desk, request, now);
-    if (decision.kind === "repeat") return repeated(decision.issued, decision.changes);
+    if (decision.kind === "repeat") {
+      const { document, ...facts } = repeated(decision.issued, decision.changes);
+      // Empty: a request before this one would be answered with it.
+      return { ...facts, document: document === "" ? null : document };
+    }
     if (decision.kind === "refuse") return { obstacles: decision.obstacles, outcome: "refused" };
     if (decision.kind === "decide") {
       desk.ledger.assume(...decision.entries);

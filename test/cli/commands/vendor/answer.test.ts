@@ -224,6 +224,23 @@ describe("berth vendor answer", () => {
     );
   });
 
+  test("answers a request that is there twice with one license, beside both", async () => {
+    const all = copyAll();
+    const exchange = join(all.documents, "berth", vendor);
+    cpSync(join(all.documents, "a-request.jwt"), join(exchange, "z-copy.jwt"));
+    const copies = ({ documents }: AnswerOutput) =>
+      documents.filter(({ file }) => /a-request|z-copy/.test(file));
+    const planned = copies(await answerFolder(all, "--dry-run"));
+    expect(planned).toMatchObject([
+      { outcome: "answered", document: null, out: null },
+      { outcome: "repeated", document: null, out: null },
+    ]);
+    const [first, second] = copies(await answerFolder(all));
+    expect([first?.outcome, second?.outcome]).toEqual(["answered", "repeated"]);
+    expect(readText(second?.out ?? "")).toBe(readText(first?.out ?? ""));
+    expect(second?.out).not.toBe(first?.out ?? "");
+  });
+
   test("changes nothing when it runs again, and then needs no key", async () => {
     const all = copyAll();
     const first = await answerFolder(all);
