@@ -21,12 +21,13 @@ export interface FoundDocuments {
 
 /** The documents of sites in a folder, and in the folder of this vendor on an exchange medium. */
 export function findIncoming(folder: string, vendor: string): FoundDocuments {
-  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+  if (!isFolder(folder))
     throw new Failure(`${folder} is not a folder`, "specify the folder with the sites' documents");
-  const folders = [folder, join(folder, "berth", vendor)];
-  const paths = folders
-    .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
-    .flatMap((path) => readdirSync(path).map((name) => join(path, name)));
+  const medium = join(folder, "berth");
+  const exchange = join(medium, vendor);
+  // A link in a folder from elsewhere could lead anywhere, and answers are written beside.
+  const folders = isFolder(medium) && isFolder(exchange) ? [folder, exchange] : [folder];
+  const paths = folders.flatMap((path) => readdirSync(path).map((name) => join(path, name)));
   const incoming = paths.flatMap((path) => {
     const text = readDocumentText(path);
     return text === null ? [] : [{ name: path, text }];
@@ -36,6 +37,9 @@ export function findIncoming(folder: string, vendor: string): FoundDocuments {
     ignored: paths.length - incoming.length,
   };
 }
+
+const isFolder = (path: string): boolean =>
+  lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 /** Null: it is no document of a site. */
 function readDocumentText(path: string): string | null {

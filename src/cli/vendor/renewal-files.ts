@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { lstatSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Obstacle } from "../../desk/answering/decide-request.ts";
 import type { Renewed } from "../../desk/answering/reissue.ts";
@@ -83,8 +83,8 @@ export async function writeDocument(
   document: string,
   kind: "license" | "ack" = "license",
 ): Promise<string | null> {
-  const bytes = realDisk.read(path);
-  if (bytes !== null && new TextDecoder().decode(bytes).trim() === document) return null;
+  const entry = lstatSync(path, { throwIfNoEntry: false });
+  if (entry !== undefined && !entry.isFile()) return `${path} exists and is not a regular file`;
   try {
     checkOutputPath({ out: path, json: false }, kind);
   } catch (error) {
@@ -92,6 +92,8 @@ export async function writeDocument(
     if (error instanceof Misuse) return error.message;
     throw error;
   }
+  const bytes = realDisk.read(path);
+  if (bytes !== null && new TextDecoder().decode(bytes).trim() === document) return null;
   await writeOutputText(path, `${document}\n`);
   return null;
 }

@@ -316,6 +316,39 @@ describe("berth vendor answer", () => {
     expect(readText(notes)).toStartWith("eyJ");
   });
 
+  test.each(["a folder", "a link"])("writes no answer in place of %s", async (what) => {
+    const all = copyAll();
+    const { documents } = await answerFolder(all, "--dry-run");
+    const requestId = documents.find(({ outcome }) => outcome === "answered")?.request_id;
+    const [taken, target] = [
+      join(all.documents, `${requestId}.license.jwt`),
+      join(all.copy, "target"),
+    ];
+    if (what === "a folder") mkdirSync(taken);
+    else symlinkSync(target, taken);
+    const { code, stderr } = await answerFolder(all);
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringContaining(
+        `an answer was not written: ${taken} exists and is not a regular file; remove it, or use another --out-dir`,
+      ),
+    ]);
+    expect(existsSync(target)).toBe(false);
+  });
+
+  test.each(["berth", "vendor"])("follows no link in place of the folder %s", async (which) => {
+    const all = copyAll();
+    const [medium, elsewhere] = [join(all.documents, "berth"), join(all.copy, "elsewhere")];
+    const moved = which === "berth" ? medium : join(medium, vendor);
+    cpSync(moved, elsewhere, { recursive: true });
+    rmSync(moved, { recursive: true });
+    symlinkSync(elsewhere, moved);
+    const before = contentsOf(elsewhere);
+    const { documents } = await answerFolder(all);
+    expect(documents).toHaveLength(5);
+    expect(contentsOf(elsewhere)).toEqual(before);
+  });
+
   test("puts the newest trust document beside the answers for sites that have an older one", async () => {
     const all = copyAll();
     await signNextTrust(all.desk, { products: ["sim", "ray", "mesh"] });
