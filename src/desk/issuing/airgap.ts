@@ -1,4 +1,4 @@
-import { DAY, instant, type Instant } from "../../domain/time.ts";
+import { instant, type Instant } from "../../domain/time.ts";
 import { readDocumentHeader } from "../../license/documents/document.ts";
 import { describeDocumentFault } from "../../license/documents/document-fault.ts";
 import {
@@ -8,6 +8,7 @@ import {
   encodeCode,
 } from "../../license/codes/code.ts";
 import {
+  canHoldEnd,
   signConfirmationCode,
   decodeActivationCode,
   decodeConfirmationCode,
@@ -321,9 +322,9 @@ function readCodeEnd({ license_key, terms }: OrderEntry, { validUntil }: Confirm
       `omit --valid-until, or change the order: berth vendor order change ${license_key}`,
     );
   }
-  if (end === null || end % DAY === 0) return end;
+  if (end === null || canHoldEnd(end)) return end;
   throw new DeskRefused(
-    `the order ${license_key} ends on ${rfc3339(end)}, and a code can only hold a day`,
+    `the order ${license_key} ends on ${rfc3339(end)}, and a code can only hold a day until 2149`,
     `change its end: berth vendor order change ${license_key} --valid-until DAY`,
   );
 }

@@ -87,7 +87,7 @@ export async function signConfirmationCode(
   key: PrivateKey,
 ): Promise<string> {
   const days = validUntil === null ? 0 : validUntil / DAY;
-  if (!isDay(days) && validUntil !== null)
+  if (validUntil !== null && !canHoldEnd(validUntil))
     throw new RangeError("a code ends on a day, 1970 to 2149");
   const tail = Buffer.alloc(4);
   tail.writeUInt16BE(days, 0);
@@ -101,6 +101,9 @@ export async function signConfirmationCode(
 }
 
 const isDay = (days: number): boolean => Number.isInteger(days) && days > 0 && days <= 0xffff;
+
+/** Whether a code can hold this end: a day in two bytes. */
+export const canHoldEnd = (end: Instant): boolean => isDay(end / DAY);
 
 /** Decodes a code without verifying it: `verifyConfirmationCode` checks the signature. */
 export function decodeConfirmationCode(code: string): Result<ConfirmationCode, CodeFault> {

@@ -147,9 +147,14 @@ describe("a code under the key of an order is refused", () => {
       "the order KEY names no policy; berth vendor order change KEY --policy-id ID",
     ],
     [
+      "that ends too late for a code",
+      { terms: { valid_until: "3000-01-01T00:00:00.000Z" } },
+      "the order KEY ends on 3000-01-01T00:00:00.000Z, and a code can only hold a day until 2149; change its end: berth vendor order change KEY --valid-until DAY",
+    ],
+    [
       "that ends within a day",
       { terms: { valid_until: "2027-01-01T09:00:00.000Z" } },
-      "the order KEY ends on 2027-01-01T09:00:00.000Z, and a code can only hold a day; change its end: berth vendor order change KEY --valid-until DAY",
+      "the order KEY ends on 2027-01-01T09:00:00.000Z, and a code can only hold a day until 2149; change its end: berth vendor order change KEY --valid-until DAY",
     ],
   ])("%s", async (_, differing, expected) => {
     const { desk, folder, site, policy, key } = await openDeskWithPolicy(differing);
