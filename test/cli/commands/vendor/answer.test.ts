@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { Desk } from "../../../../src/desk/desk.ts";
+import { createPolicy } from "../../../../src/desk/issuing/airgap.ts";
 import { realDisk } from "../../../../src/platform/files/disk.ts";
 import type { Appliance } from "../../../support/appliance.ts";
 import { keyFileIn, readText, replaceKey, signNextTrust } from "../../../support/desk-keys.ts";
@@ -19,6 +20,8 @@ import { addOrder, answerAndInstall, openSiteOf, readLedgerText } from "../../..
 import { goTo, makeStatement } from "../../../support/reporting-site.ts";
 import { makeRequestFrom } from "../../../support/desk-and-site.ts";
 import { runBerth } from "../../../support/run-berth.ts";
+import { AirgapSite } from "../../../support/airgap-site.ts";
+import { MONDAY } from "../../../support/scenario.ts";
 import { contentsOf, tempFolder } from "../../../support/temp-folder.ts";
 
 interface AnsweredFile {
@@ -385,6 +388,31 @@ describe("berth vendor answer", () => {
     const before = [contentsOf(outDir), readLedgerText(all.desk)];
     expect((await answerFolder(all, ...flags)).renewed).toEqual([]);
     expect([contentsOf(outDir), readLedgerText(all.desk)]).toEqual(before);
+  });
+
+  test("names with --reissue the licenses by code, which only a person can confirm again", async () => {
+    const all = copyAll();
+    const desk = await Desk.open(realDisk, all.desk, null);
+    const terms = { product: "sim", slots: 3, valid_until: null };
+    const policy = await createPolicy(desk, "sim-1", terms, MONDAY);
+    const { license_key: licenseKey } = await addOrder(desk, { policy_id: "sim-1" });
+    const phone = new AirgapSite(sites.guessing, desk);
+    await phone.confirmAtDesk(policy, await phone.requestActivationCode(licenseKey), {
+      licenseKey,
+    });
+    const { license_id } = desk.ledger.issuedUnder(licenseKey)[0] ?? { license_id: 0 };
+    const retired = basename(keyFileIn(all.desk)).replace(/\.key\.jw[ek]$/, "");
+    await replaceKey(all.desk);
+    await signNextTrust(all.desk, { retired: [retired] });
+    const empty = join(all.copy, "empty");
+    mkdirSync(empty);
+    const appliance = sites.guessing.services.identity.id;
+    const reissued = await answerFolder({ ...all, documents: empty }, "--reissue");
+    expect(reissued).toMatchObject({ code: 3, by_code: [{ license_id, appliance }] });
+    expect(reissued.renewed).toHaveLength(2);
+    expect(reissued.stderr).toContain(
+      `license ${license_id} of appliance ${appliance} is by code: confirm its next activation code`,
+    );
   });
 
   test.each([

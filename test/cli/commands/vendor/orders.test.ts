@@ -1,5 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync } from "node:fs";
+import { Desk } from "../../../../src/desk/desk.ts";
+import { realDisk } from "../../../../src/platform/files/disk.ts";
+import { AirgapSite } from "../../../support/airgap-site.ts";
+import { openAppliance } from "../../../support/appliance.ts";
 import { runBerth, runJsonOrThrow, runOrThrow } from "../../../support/run-berth.ts";
 import { VendorDesk } from "../../../support/vendor-desk.ts";
 
@@ -433,6 +437,41 @@ describe("berth vendor order renew", () => {
   });
 });
 
+describe("berth vendor order adopt", () => {
+  test("shows with --dry-run what it would make, says what it leaves, and is done once", async () => {
+    const { desk, run, json, list, refuse } = await openOrderDesk();
+    expect((await run("order", "adopt", "--yes")).stdout).toBe(
+      "every license in use has an order\n",
+    );
+    const license = await desk.issueLicense("--license-key", "OLD-1", "--slots", "4");
+    const left = await run("order", "adopt", "--yes");
+    expect(left.stderr).toContain(
+      `not adopted: license ${license}: no customer is named: --customer NAME names one`,
+    );
+    const adopt = ["order", "adopt", "--customer", "Initech"];
+    const planned = await run(...adopt, "--dry-run");
+    expect(planned.stderr).toContain(
+      "nothing was changed: keys that the desk would make are examples",
+    );
+    expect(planned.stdout).toContain("OLD-1");
+    expect(await list()).toEqual([]);
+    const [code, stderr] = await refuse(...adopt);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("make 1 order for licenses")]);
+    expect(await json<object>(...adopt, "--yes")).toMatchObject({
+      orders: [
+        {
+          license_key: "OLD-1",
+          customer: "Initech",
+          licenses: [{ license_id: Number(license) }],
+        },
+      ],
+      not_adopted: [],
+    });
+    expect(await list()).toMatchObject([{ license_key: "OLD-1", state: "full", holders: 1 }]);
+    expect((await run(...adopt, "--yes")).stdout).toBe("every license in use has an order\n");
+  });
+});
+
 describe("berth vendor customer", () => {
   test("lists customers with their orders, renames and merges them", async () => {
     const { run, json } = await openOrderDesk();
@@ -477,6 +516,41 @@ describe("berth vendor restored", () => {
       since: null,
       cause: null,
     });
+  });
+});
+
+describe("berth vendor confirm", () => {
+  test("confirms a code for a place of an order, with what a person should know", async () => {
+    const { desk, run, json, list, refuse } = await openOrderDesk();
+    const policy = ["--policy-id", "basic", "--product", "CAD", "--slots", "3"];
+    const file = desk.path("policy.jwt");
+    await run("policy", ...policy, "--valid-until", "never", "--out", file);
+    const order = ["order", "add", ...CAD, "--slots", "5"];
+    await run(...order, "--policy-id", "basic", "--license-key", "A-1");
+    const phone = new AirgapSite(
+      await openAppliance({ licenses: {} }),
+      await Desk.open(realDisk, desk.path("desk"), null),
+    );
+    const code = ["--activation-code", await phone.requestActivationCode("A-1")];
+    const confirm = ["confirm", "--policy", file, "--license-key", "A-1", ...code];
+    expect((await refuse(...confirm, "--valid-until", "2099-12-31"))[1]).toBe(
+      refusalOf(
+        "the order A-1 has no end",
+        "omit --valid-until, or change the order: berth vendor order change A-1",
+      ),
+    );
+    const result = await run(...confirm, "--json");
+    expect(JSON.parse(result.stdout)).toMatchObject({
+      policy_id: "basic",
+      valid_until: null,
+      reasons: [{ code: "vendor_key" }],
+      differences: ["slots 5 → 3"],
+    });
+    expect(result.stderr).toContain("the policy differs from the order: slots 5 → 3");
+    expect(result.stderr).toContain("the license key is the vendor's own and can be guessed");
+    expect(await list()).toMatchObject([{ state: "full", holders: 1 }]);
+    const renewed = await json<object>("order", "renew", "A-1", "--valid-until", "never");
+    expect(renewed).toMatchObject({ by_code: 1, renewed: [] });
   });
 });
 
