@@ -108,6 +108,19 @@ describe("consumption without a period", () => {
     expect(maxOf(desk)).toBe(100);
   });
 
+  test("that other holders may still use is left to them", async () => {
+    const { desk, site } = await openDeskAndSite();
+    const { license_key } = await addCountingOrder(desk, { appliances: 2 });
+    const license = await takePlace(desk, site, license_key);
+    await takePlace(desk, await openSiteOf(desk), license_key);
+    await consume(site, 30);
+    await returnLicense(desk, site, license);
+    const next = await openSiteOf(desk);
+    await issueByHand(desk, await makeRequestFrom(next, "sim", license_key));
+    // 200 were sold: 30 were used, and the other holder may use 100.
+    expect(maxOf(desk)).toBe(70);
+  });
+
   test("is nothing at the next place once all of it was used", async () => {
     const { desk, site } = await openDeskAndSite();
     const { license_key } = await addCountingOrder(desk);

@@ -120,7 +120,7 @@ describe("an appliance whose license was written off", () => {
     ]);
   });
 
-  test("gets another license from a person after its order has another place", async () => {
+  test("gets a license of another order from a person, and the finding stays", async () => {
     const { desk, site } = await writeOffOne();
     const { license_key } = await addOrder(desk);
     const request = await makeRequestFrom(site, "sim", license_key);

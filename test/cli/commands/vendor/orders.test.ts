@@ -320,7 +320,7 @@ describe("berth vendor order list", () => {
     expect(await keysOf("--product", "CAM")).toEqual([]);
   });
 
-  test("writes CSV in which a customer's name is no formula, and which can be imported in part", async () => {
+  test("writes CSV in which the name of a customer is no formula", async () => {
     const { run } = await openWithOrders();
     const { stdout } = await run("order", "list", "--csv");
     const [header = "", , second = ""] = stdout.split("\r\n");
