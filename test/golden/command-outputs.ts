@@ -317,8 +317,8 @@ async function runOrders(to: CommandRecorder): Promise<void> {
   await to.run("vendor order list");
   await to.run('vendor order close PO-7 --reason "entered twice" --yes');
   await to.run("vendor customer list");
-  await to.run('vendor customer rename C2 "Initrode Ltd"');
-  await to.run("vendor customer merge C2 --into C1 --yes");
+  await to.run('vendor customer rename cust-2 "Initrode Ltd"');
+  await to.run("vendor customer merge cust-2 --into cust-1 --yes");
   await to.run("vendor restored");
 }
 

@@ -5,6 +5,7 @@ import type { Incoming } from "../../desk/answering/answer-documents.ts";
 import { readDocumentHeader } from "../../license/documents/document.ts";
 import type { DocumentKind } from "../../license/documents/document-kinds.ts";
 import { realDisk } from "../../platform/files/disk.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
 import { Failure } from "../frame/command.ts";
 
 /** Larger than any document of a site. */
@@ -17,6 +18,8 @@ export interface FoundDocuments {
   readonly incoming: readonly Incoming[];
   /** Other files, links and folders, which are left alone. */
   readonly ignored: number;
+  /** Files that this account may not read. */
+  readonly unreadable: readonly string[];
 }
 
 /** The documents of sites in a folder, and in the folder of this vendor on an exchange medium. */
@@ -28,13 +31,21 @@ export function findIncoming(folder: string, vendor: string): FoundDocuments {
   // A link in a folder from elsewhere could lead anywhere, and answers are written beside.
   const folders = isFolder(medium) && isFolder(exchange) ? [folder, exchange] : [folder];
   const paths = folders.flatMap((path) => readdirSync(path).map((name) => join(path, name)));
+  const unreadable: string[] = [];
   const incoming = paths.flatMap((path) => {
-    const text = readDocumentText(path);
-    return text === null ? [] : [{ name: path, text }];
+    try {
+      const text = readDocumentText(path);
+      return text === null ? [] : [{ name: path, text }];
+    } catch (error) {
+      if (errorCode(error) === null) throw error;
+      unreadable.push(path);
+      return [];
+    }
   });
   return {
     incoming: incoming.toSorted((a, b) => compareTexts(a.name, b.name)),
-    ignored: paths.length - incoming.length,
+    ignored: paths.length - incoming.length - unreadable.length,
+    unreadable,
   };
 }
 

@@ -1,9 +1,11 @@
-import { lstatSync, statSync } from "node:fs";
+import { accessSync, constants, lstatSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Obstacle } from "../../desk/answering/decide-request.ts";
 import type { Renewed } from "../../desk/answering/reissue.ts";
 import type { IssuedEntry } from "../../desk/ledger/ledger-entries.ts";
+import { messageOfError } from "../../platform/error-message.ts";
 import { realDisk } from "../../platform/files/disk.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
 import { Failure } from "../frame/command.ts";
 import { checkOutputPath } from "../files/output-document.ts";
 import { writeOutputText } from "../files/output-file.ts";
@@ -27,6 +29,7 @@ export function checkOutFolder(folder: string): void {
   if (realDisk.stat(folder) === null) realDisk.makeFolder(folder);
   if (!statSync(folder).isDirectory())
     throw new Failure(`${folder} is not a folder`, "choose another --out-dir");
+  accessSync(folder, constants.W_OK);
 }
 
 /** Renews licenses one by one, and writes each document as LICENSEID.license.jwt. */
@@ -86,16 +89,17 @@ export async function writeDocument(
   const entry = lstatSync(path, { throwIfNoEntry: false });
   if (entry !== undefined && !entry.isFile()) return `${path} exists and is not a regular file`;
   try {
+    const bytes = realDisk.read(path);
+    if (bytes !== null && new TextDecoder().decode(bytes).trim() === document) return null;
     checkOutputPath({ out: path, json: false }, kind);
+    await writeOutputText(path, `${document}\n`);
+    return null;
   } catch (error) {
     // The others of a batch do not wait for this one.
-    if (error instanceof Misuse) return error.message;
-    throw error;
+    const isKnown = error instanceof Misuse || error instanceof Failure;
+    if (!isKnown && errorCode(error) === null) throw error;
+    return isKnown ? error.message : `${path}: ${messageOfError(error)}`;
   }
-  const bytes = realDisk.read(path);
-  if (bytes !== null && new TextDecoder().decode(bytes).trim() === document) return null;
-  await writeOutputText(path, `${document}\n`);
-  return null;
 }
 
 /** Shows on a terminal how many of many are done; nothing elsewhere. */

@@ -50,7 +50,8 @@ export function decideRequest(
   now: Instant,
 ): RequestDecision {
   const unknown = findUnknownLicenses(desk, request);
-  const entries = buildRestoredEntries(desk, unknown, rfc3339(now));
+  let entries: readonly LedgerEntry[] = buildRestoredEntries(desk, unknown, false, rfc3339(now));
+  const findings = unknown.map(({ text }) => buildWarning(text));
   const decide = (obstacles: readonly Obstacle[]): RequestDecision => ({
     kind: "decide",
     obstacles: withWriteOffs(desk, request, obstacles),
@@ -58,22 +59,25 @@ export function decideRequest(
   });
   try {
     const options = { ...USUAL_OPTIONS, request, now };
-    if (findAnswer(desk, request) === null && findOrderFor(desk.ledger, options) === null)
-      return decide([NO_ORDER, ...unknown.map(buildWarning)]);
+    const isAnswered = findAnswer(desk, request) !== null;
+    const hasOrder = !isAnswered && findOrderFor(desk.ledger, options) !== null;
+    if (!isAnswered && !hasOrder) return decide([NO_ORDER, ...findings]);
+    entries = buildRestoredEntries(desk, unknown, hasOrder, rfc3339(now));
     const prepared = prepareLicense(desk, options);
     const { answered, reasons } = prepared;
     if (answered !== null)
       return { kind: "repeat", issued: answered, changes: describeChangesSince(desk, answered) };
     const obstacles = [
       ...reasons.map((reason): Obstacle => ({ ...reason, hint: DECIDE_HINT })),
-      ...[...findWarnings(desk, request, now), ...unknown].map(buildWarning),
+      ...findWarnings(desk, request, now).map(buildWarning),
+      ...findings,
     ];
     return obstacles.length === 0 ? { kind: "answer", prepared } : decide(obstacles);
   } catch (error) {
     if (!(error instanceof DeskRefused)) throw error;
     const { message: text, hint } = error;
     return error instanceof DecisionNeeded
-      ? decide([{ code: error.code, text, hint }, ...unknown.map(buildWarning)])
+      ? decide([{ code: error.code, text, hint }, ...findings])
       : { kind: "refuse", obstacles: [{ code: "refused", text, hint }] };
   }
 }

@@ -37,7 +37,7 @@ import {
   type JudgedUse,
   type Reason,
 } from "../orders/judge-use.ts";
-import { buildOrderTerms } from "../orders/order-placement.ts";
+import { describePolicyDifference } from "../orders/orders.ts";
 import { buildWriteOff, type WriteOff } from "../orders/write-off.ts";
 import { applyTermsChanges, describeDocumentDifference, isSameTerms } from "./apply-terms.ts";
 import type { Append } from "../ledger/ledger.ts";
@@ -157,8 +157,6 @@ export interface Confirmed {
   readonly confirmation_code: string;
   /** Why the order did not cover it, and a person decided; empty: it did. */
   readonly reasons: readonly Reason[];
-  /** Between the order and the policy, whose terms the site gets. */
-  readonly differences: readonly string[];
   /** The license of the lost machine; null: none was lost. */
   readonly lost: IssuedEntry | null;
 }
@@ -246,7 +244,6 @@ async function signCode(
     policy_id,
     terms,
     reasons: [],
-    differences: [],
     lost: null,
   };
   for (const { document: code } of sameCode) {
@@ -296,12 +293,7 @@ async function signCode(
     terms,
     document: code,
   });
-  const { customer } = terms;
-  const differences =
-    order === null
-      ? []
-      : describeDocumentDifference({ ...buildOrderTerms(desk, order), customer }, terms);
-  return { policy_id, terms, reasons, differences, lost, confirmation_code: code };
+  return { policy_id, terms, reasons, lost, confirmation_code: code };
 }
 
 async function isValidCode(
@@ -337,12 +329,19 @@ function judgeCode(
   { appliance, hardwarePrefix }: ActivationCode,
 ): JudgedUse {
   const { license_key } = order;
-  if (order.policy_id !== policy_id || terms.product !== order.terms.product) {
+  if (order.policy_id !== policy_id) {
     throw new DeskRefused(
       order.policy_id === undefined
         ? `the order ${license_key} names no policy`
         : `the order ${license_key} is for policy ${order.policy_id}, not for ${policy_id}`,
       `berth vendor order change ${license_key} --policy-id ID`,
+    );
+  }
+  const differences = describePolicyDifference(order.terms, terms);
+  if (differences.length > 0) {
+    throw new DeskRefused(
+      `policy ${policy_id} differs from the order ${license_key}: ${differences.join("; ")}`,
+      "change the order to the terms of the policy, or sign another policy and name it in the order",
     );
   }
   if (serial !== null) {
@@ -355,6 +354,7 @@ function judgeCode(
     appliance,
     form: "code",
     isElsewhere: (license) => license.hardware_id !== hardwarePrefix,
+    hasInstalled: () => null,
     showsLoss: false,
     lostAppliance: writeOff?.appliance ?? null,
   };

@@ -57,16 +57,20 @@ export function prepareLicense(desk: DeskFacts, options: IssueOptions): Prepared
   const answered = request === null ? null : findAnswer(desk, request);
   if (request !== null && answered !== null) return repeatAnswer(desk, request, options, answered);
   const { writeOff } = options;
-  const placement = placeUnderOrder(desk, options);
+  const recovered = findRecovered(desk, options);
+  const wanted = recovered === null ? options : { ...options, licenseId: null, isNew: true };
+  const placement = placeUnderOrder(desk, wanted);
   const lost =
     placement === null && writeOff !== null
-      ? findLostLicense(desk.ledger, options, writeOff.appliance)
+      ? findLostLicense(desk.ledger, wanted, writeOff.appliance)
       : (placement?.lost ?? null);
   const before =
     placement === null && lost === null
-      ? findRenewedLicense(desk.ledger, options)
+      ? findRenewedLicense(desk.ledger, wanted)
       : (placement?.before ?? null);
   const terms = placement?.terms ?? buildTerms(desk, options, before, lost);
+  if (recovered !== null && recovered.product !== terms.product)
+    throw otherProduct(recovered.license_id, recovered.product, terms.product);
   const end = terms.valid_until;
   // A renewal may end a license early; an answer to a request that has already ended is a typo.
   if (request !== null && end !== null && Date.parse(end) <= now) {
@@ -82,7 +86,7 @@ export function prepareLicense(desk: DeskFacts, options: IssueOptions): Prepared
   const unknown = request === null ? [] : findUnknownLicenses(desk, request);
   const notes = [
     ...checked,
-    ...buildRestoredEntries(desk, unknown, at),
+    ...buildRestoredEntries(desk, unknown, placement !== null, at),
     ...(request === null || lost === null || writeOff === null
       ? []
       : [buildWriteOff(lost, request.request_id, writeOff.reason, at)]),
@@ -91,10 +95,11 @@ export function prepareLicense(desk: DeskFacts, options: IssueOptions): Prepared
   const hosts = chooseHosts({ request, hosts: options.hosts ?? ordered }, before);
   const bound = bindingOf(request, before, hosts);
   const installed = request?.licenses.find((entry) => entry.license_id === before?.license_id);
-  const serial = (before?.serial ?? 0) + 1;
+  const serial = (before?.serial ?? recovered?.serial ?? 0) + 1;
   const unknownSerial =
     installed !== undefined && installed.serial >= serial ? installed.serial : null;
-  const license_id = before?.license_id ?? deriveLicenseId(desk, request);
+  const license_id =
+    before?.license_id ?? recovered?.license_id ?? deriveNewLicenseId(desk, request);
   const changes =
     before === null
       ? []
@@ -107,6 +112,25 @@ export function prepareLicense(desk: DeskFacts, options: IssueOptions): Prepared
     placement?.reasons ?? (request === null ? [] : findWriteOffs(desk.ledger, request.appliance));
   return { ...facts, request, bound, placement, lost, reasons, notes, now };
 }
+
+/**
+ * The license that the vendor chose to go on with although the ledger lacks it, as in a desk that
+ * was restored: by the site's own word. A new license beside it would add its slots.
+ */
+function findRecovered(desk: DeskFacts, { request, licenseId }: IssueOptions) {
+  if (licenseId === null || desk.ledger.issuedAs(licenseId).length > 0) return null;
+  const { vendor } = desk.vendor;
+  return (
+    request?.licenses.find((entry) => entry.license_id === licenseId && entry.vendor === vendor) ??
+    null
+  );
+}
+
+const otherProduct = (id: number, product: string, wanted: string | undefined): DeskRefused =>
+  new DeskRefused(
+    `license ${id} is for ${product}, not for ${wanted}`,
+    "for another product, issue a new license: --request FILE --new",
+  );
 
 /** A request is answered once: the same request and terms give the same document again. */
 function repeatAnswer(
@@ -134,6 +158,12 @@ function repeatAnswer(
       "key_ended",
       "this request was answered with a key that has ended since; sites refuse that license",
       "ask the site for a new request",
+    );
+  }
+  if (options.writeOff !== null) {
+    throw new DeskRefused(
+      `this request was already answered with license ${license_id}`,
+      "a write-off needs a new request of the appliance that takes the place",
     );
   }
   const isOtherLicense = (options.licenseId ?? license_id) !== license_id;
@@ -284,10 +314,7 @@ function buildTerms(
   const earlier = (before ?? lost)?.terms ?? null;
   const product = terms.product ?? request?.product ?? earlier?.product;
   if (before !== null && product !== before.terms.product) {
-    throw new DeskRefused(
-      `license ${before.license_id} is for ${before.terms.product}, not for ${product}`,
-      "for another product, issue a new license: --request FILE --new",
-    );
+    throw otherProduct(before.license_id, before.terms.product, product);
   }
   const license_key = readLicenseKey(options) ?? earlier?.license_key ?? null;
   const changes = { ...terms, license_key, ...(product !== undefined && { product }) };
@@ -379,6 +406,16 @@ function bindingOf(
     ...(hosts !== null && { hosts }),
     ...(hardware !== undefined && { hardware }),
   };
+}
+
+/** A site could search for a request whose license gets the id of another one. */
+function deriveNewLicenseId(desk: DeskFacts, request: LicenseRequest | null): number {
+  const id = deriveLicenseId(desk, request);
+  if (desk.ledger.issuedAs(id).length === 0) return id;
+  throw new DeskRefused(
+    `another license has the id ${id}, which this request would get`,
+    "ask the site for a new request",
+  );
 }
 
 /** 48 bits of a digest of vendor, appliance and request: exact in a double, and never 0. */

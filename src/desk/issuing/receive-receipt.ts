@@ -4,7 +4,7 @@ import { verifyReceipt, type Receipt } from "../../license/documents/receipt.ts"
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { newestAnsweringSerial } from "./ending-receipt.ts";
 import type { DeskFacts, DeskRecords } from "../desk-records.ts";
-import { DeskRefused } from "../desk-refused.ts";
+import { DecisionNeeded, DeskRefused } from "../desk-refused.ts";
 import type { ReceiptEntry } from "../ledger/ledger-entries.ts";
 
 export interface CheckedReceipt {
@@ -41,6 +41,13 @@ export async function checkReceipt(
     throw new DeskRefused(
       "this desk issued no such license to that appliance",
       "berth vendor list shows the licenses",
+    );
+  }
+  if (!issued.some((entry) => entry.serial === serial)) {
+    throw new DecisionNeeded(
+      "unknown_license",
+      `the receipt is for serial ${serial} of license ${license_id}, which the ledger lacks`,
+      "restore the newest backup of the desk; berth vendor restored --begin REASON waits until then",
     );
   }
   const borrows = receipt.borrows.length;

@@ -64,7 +64,7 @@ function findLicenseOfSite(
   if (isKeyUsedElsewhere) {
     throw new DeskRefused(
       "another appliance has a license with this license key",
-      "ask that site to return it first, or issue an additional license with --new",
+      "ask that site to return it first; --write-off APPLIANCE --reason TEXT if its machine is lost; --new for an additional license",
     );
   }
   if (candidates.size > 1) {
@@ -101,6 +101,12 @@ export function findLostLicense(
   lostAppliance: string,
 ): IssuedEntry {
   const { licenseId, request } = options;
+  if (request?.appliance === lostAppliance) {
+    throw new DeskRefused(
+      `the request is of appliance ${lostAppliance} itself`,
+      "omit --write-off to renew its license",
+    );
+  }
   const product = options.terms.product ?? request?.product ?? null;
   const key = readLicenseKey(options);
   const newest = new Map(ledger.issuedTo(lostAppliance).map((entry) => [entry.license_id, entry]));

@@ -249,6 +249,12 @@ export interface RestoredEntry {
   readonly type: "restored";
   readonly at: string;
   readonly cause: string;
+  /** The license that a site has and the ledger lacks; absent: something else is the cause. */
+  readonly license?: {
+    readonly appliance: string;
+    readonly license_id: number;
+    readonly serial: number;
+  };
 }
 
 export interface RestoredEndedEntry {

@@ -33,7 +33,8 @@ export function listLicenses(ledger: LedgerIndex, now: Instant): ListedLicense[]
   const allSerials = Map.groupBy(ledger.issuedEntries(), licenseAtAppliance);
   const newest = newestSerials(ledger.issuedEntries());
   return ledger.issuedEntries().map((issued) => {
-    const { customer, product, slots, valid_until, license_key } = issued.terms;
+    const { product, slots, valid_until, license_key } = issued.terms;
+    const customer = issued.terms.customer ?? findCustomer(ledger, issued);
     const id = licenseAtAppliance(issued);
     const isNewest = newest.get(id) === issued.serial;
     const serials = allSerials.get(id) ?? [];
@@ -46,6 +47,13 @@ export function listLicenses(ledger: LedgerIndex, now: Instant): ListedLicense[]
     const state = isReturned ? "returned" : isNewest ? newestState : "replaced";
     return { ...issued, customer, product, slots, ends_at: valid_until, license_key, state };
   });
+}
+
+/** A confirmation code cannot hold the customer, but its order names it. */
+function findCustomer({ orders }: LedgerIndex, license: IssuedEntry): string | null {
+  const key = orders.adoptingKey(license) ?? license.terms.license_key;
+  const order = key === null ? null : orders.findOrder(key);
+  return order === null ? null : (orders.findCustomer(order.customer)?.name ?? null);
 }
 
 /** Both ids: a license by code keeps its id when its key moves to another appliance. */
@@ -88,6 +96,18 @@ export function findLicensesToReissue(
 ): ListedLicense[] {
   return filterNewestSerials(listLicenses(ledger, now)).filter(
     (license) => isOutstanding(license) && isSignedWithRetiredKey({ vendor }, license),
+  );
+}
+
+/** The same, and those that were signed again since: their documents may have been lost. */
+export function findReissuedLicenses(records: DeskFacts, now: Instant): ListedLicense[] {
+  const serials = Map.groupBy(records.ledger.issuedEntries(), licenseAtAppliance);
+  return filterNewestSerials(listLicenses(records.ledger, now)).filter(
+    (license) =>
+      isOutstanding(license) &&
+      serials
+        .get(licenseAtAppliance(license))
+        ?.some((entry) => isSignedWithRetiredKey(records, entry)),
   );
 }
 

@@ -10,6 +10,8 @@ import {
   listLicenses,
   type ListedLicense,
 } from "../ledger/license-list.ts";
+import { describeDocumentDifference } from "../issuing/apply-terms.ts";
+import { comparableLicenseKey } from "../issuing/license-key.ts";
 import type { CustomerEntry, OrderEntry } from "../ledger/ledger-entries.ts";
 import { CustomerBook } from "./customers.ts";
 import { findOrderOf } from "./order-placement.ts";
@@ -46,16 +48,19 @@ export function prepareAdoptions(
   const at = rfc3339(now);
   const customers = new CustomerBook(desk.ledger.orders, at);
   const free = filterNewestSerials(listLicenses(desk.ledger, now))
-    .filter((license) => isOutstanding(license) && findOrderOf(desk.ledger, license) === null)
+    // One that expired holds its place as well, but an order of such ones alone sells nothing.
+    .filter((license) => isOutstanding(license) || license.state === "ended")
+    .filter((license) => findOrderOf(desk.ledger, license) === null)
     .toReversed();
-  const groups = Map.groupBy(free, (license) =>
+  const byKey = Map.groupBy(free, (license) =>
     license.license_key === null
       ? `license ${license.license_id}`
-      : `key ${license.license_key.normalize("NFC")}`,
+      : `key ${comparableLicenseKey(license.license_key)}`,
   );
+  const groups = [...byKey].filter(([, licenses]) => licenses.some(isOutstanding));
   const adoptions: Adoption[] = [];
   const notAdopted: NotAdopted[] = [];
-  for (const licenses of groups.values()) {
+  for (const [, licenses] of groups) {
     const newest = licenses.reduce((a, b) => (a.at > b.at ? a : b));
     const name = newest.customer ?? fallback;
     const problem = findProblem(desk, licenses, name);
@@ -74,9 +79,9 @@ export function prepareAdoptions(
       customer: customer.id,
       terms: { ...terms, license_key: null, customer: null },
       moves: USUAL_SIZE.moves,
-      allow_weak_binding: licenses.some(({ hardware }) => hardware?.some(isWeakBinding)),
+      allow_weak_binding: licenses.every(({ hardware }) => hardware?.some(isWeakBinding)),
       appliances: licenses.length,
-      hosts: licenses.some(({ hosts }) => hosts?.length === 2) ? 2 : 1,
+      hosts: newest.hosts?.length === 2 ? 2 : 1,
       ...findPolicy(desk, licenses),
       ...(license_key === null && {
         adopted: licenses.map(({ license_id, appliance }) => ({ license_id, appliance })),
@@ -97,6 +102,16 @@ function findProblem(
   const [product] = products;
   if (product !== undefined && !desk.vendor.products.includes(product))
     return `${product} is no longer a product of this vendor`;
+  const [first] = licenses;
+  const appliances = new Set(licenses.map(({ appliance }) => appliance));
+  if (appliances.size < licenses.length) return "one key twice at the same appliance";
+  if (licenses.some((other) => (other.hosts?.length ?? 1) !== (first?.hosts?.length ?? 1)))
+    return "one key for one host and for two";
+  // Two customers who share a key must not get the terms of each other.
+  const difference = licenses.flatMap(({ terms }) =>
+    first === undefined ? [] : describeDocumentDifference(first.terms, terms),
+  );
+  if (difference.length > 0) return `one key with different terms: ${difference.join("; ")}`;
   return customer === null ? "no customer is named: --customer NAME names one" : null;
 }
 

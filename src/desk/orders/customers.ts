@@ -6,7 +6,8 @@ import { DeskRefused } from "../desk-refused.ts";
 import type { CustomerEntry } from "../ledger/ledger-entries.ts";
 import type { Customer, OrderIndex } from "./order-index.ts";
 
-const CUSTOMER_ID = /^C[1-9]\d*$/;
+/** Not like a number that the vendor gave its customers before. */
+const CUSTOMER_ID = /^cust-[1-9]\d*$/;
 const MAX_NAME_LENGTH = 256;
 
 /** The customers of the ledger, and those that are about to be added. */

@@ -31,6 +31,8 @@ export interface Claim {
   readonly form: "file" | "code";
   /** Whether hardware or hosts are others than those of the license that it holds. */
   readonly isElsewhere: (license: IssuedEntry) => boolean;
+  /** Whether the site has this license installed; null: it does not say. */
+  readonly hasInstalled: (license: IssuedEntry) => boolean | null;
   /** Whether the request shows that the ledger lacks what the desk issued. */
   readonly showsLoss: boolean;
   /** The appliance whose machine was lost, and whose place is wanted; null: none. */
@@ -64,19 +66,24 @@ export function judgeUse(
   const { appliance, lostAppliance } = claim;
   const holder = findHolder(state, appliance);
   const always = findWriteOffs(ledger, appliance);
+  const isBehind = ledger.orders.restored !== null || claim.showsLoss;
   if (holder !== null) {
     const before = holder.newest;
     refuseOtherForm(before, claim, order);
     if (lostAppliance !== null) throw holdsAlready(order, appliance);
     const use = claim.isElsewhere(before) ? "move" : "renewal";
-    const reasons = use === "move" ? judgeMove(order, state, before, now) : [];
+    // It may have returned the license after the backup, so that its place is another appliance's.
+    const mayHaveReturned = isBehind && claim.hasInstalled(before) === false;
+    const reasons = [
+      ...(mayHaveReturned ? [DESK_RESTORED] : []),
+      ...(use === "move" ? judgeMove(order, state, before, now) : []),
+    ];
     const all = [...always, ...reasons];
     return { use, before, lost: null, reasons: all, usedBefore: before.used_before ?? 0 };
   }
   const lost = lostAppliance === null ? null : findLost(state, lostAppliance, order);
   refuseIfFull(order, state, lost, always, now);
   const isFirst = lost === null && state.takes < order.appliances;
-  const isBehind = ledger.orders.restored !== null || claim.showsLoss;
   const reasons: Reason[] = [
     ...always,
     ...(order.is_own_key ? [] : [VENDOR_KEY]),
@@ -177,7 +184,7 @@ const VENDOR_KEY: Reason = {
 
 const DESK_RESTORED: Reason = {
   code: "desk_restored",
-  text: "the ledger may lack what this desk issued, and does not know the appliance as a holder",
+  text: "the ledger may lack what this desk issued or received, and the appliance may be no holder",
 };
 
 export const findWriteOffs = ({ orders }: LedgerIndex, appliance: string): Reason[] =>

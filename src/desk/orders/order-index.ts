@@ -36,6 +36,8 @@ export class OrderIndex {
   readonly #writeOffs: WrittenOffEntry[] = [];
   readonly #writeOffsOf = new Groups<string, WrittenOffEntry>();
   #customerCount = 0;
+  /** Licenses that the ledger lacks, and that began the state of a restored desk already. */
+  readonly #unknown = new Set<string>();
   #restored: RestoredEntry | null = null;
 
   add(entry: OrderLine): void {
@@ -59,7 +61,8 @@ export class OrderIndex {
         this.#writeOffs.push(entry);
         return this.#writeOffsOf.add(entry.appliance, entry);
       case "restored":
-        this.#restored = entry;
+        this.#restored ??= entry;
+        if (entry.license !== undefined) this.#unknown.add(nameSerial(entry.license));
         return;
       case "restored-ended":
         this.#restored = null;
@@ -86,7 +89,7 @@ export class OrderIndex {
 
   /** An id that no customer has had. */
   nextCustomerId(count = 0): string {
-    return `C${this.#customerCount + count + 1}`;
+    return `cust-${this.#customerCount + count + 1}`;
   }
 
   /** Oldest first. */
@@ -117,6 +120,11 @@ export class OrderIndex {
     return this.#writeOffsOf.get(appliance);
   }
 
+  /** Whether it is on the ledger that a site has this license. */
+  isKnownUnknown(license: NonNullable<RestoredEntry["license"]>): boolean {
+    return this.#unknown.has(nameSerial(license));
+  }
+
   /** Why only holders are answered automatically; null: they are not the only ones. */
   get restored(): RestoredEntry | null {
     return this.#restored;
@@ -130,3 +138,6 @@ const idOf = ({
   readonly license_id: number;
   readonly appliance: string;
 }): string => `${license_id} ${appliance}`;
+
+const nameSerial = ({ serial, ...license }: NonNullable<RestoredEntry["license"]>): string =>
+  `${idOf(license)} ${serial}`;

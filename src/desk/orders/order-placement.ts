@@ -50,6 +50,8 @@ export function placeUnderOrder(desk: Desk, options: IssueOptions): Placement | 
       form: "file",
       isElsewhere: (license) =>
         request !== null && isOtherHardware(license, listHardware(request, options.hosts)),
+      hasInstalled: (license) =>
+        request?.licenses.some(({ license_id }) => license_id === license.license_id) ?? null,
       showsLoss: request !== null && findUnknownLicenses(desk, request).length > 0,
       lostAppliance: writeOff?.appliance ?? null,
     },
@@ -74,7 +76,7 @@ export const listHardware = (
     : pair.hosts.map((host) => host.hardware)) as readonly (readonly HashedComponent[])[];
 
 /** The terms that an order sells now, with its key and the customer's present name. */
-export function buildOrderTerms({ vendor, ledger }: Desk, order: OrderEntry): TermsDocument {
+function buildOrderTerms({ vendor, ledger }: Desk, order: OrderEntry): TermsDocument {
   refuseForeignProduct({ vendor }, order.terms.product);
   const customer = ledger.orders.findCustomer(order.customer)?.name ?? null;
   return { ...order.terms, license_key: order.license_key, customer };
@@ -115,7 +117,9 @@ export function findOrderFor(ledger: LedgerIndex, options: IssueOptions): OrderE
   if (appliance === undefined) return null;
   const product = options.terms.product ?? request?.product ?? null;
   const orders = listOrdersHeldBy(ledger, appliance).filter(
-    ({ terms }) => product === null || terms.product === product,
+    ({ terms, license_key }) =>
+      (product === null || terms.product === product) &&
+      ledger.orders.findClosing(license_key) === null,
   );
   if (orders.length < 2) return orders[0] ?? null;
   const keys = orders.map(({ license_key }) => license_key).join(", ");

@@ -85,23 +85,37 @@ function describeLicense(
   receipts: readonly ReceiptEntry[],
 ): OrderLicense {
   const newest = serials.reduce((a, b) => (b.serial >= a.serial ? b : a));
+  const lastTotal = findLastTotal(ledger, newest);
   if (receipts.length > 0) {
     const hours = Math.max(0, ...serials.map(({ terms }) => terms.borrow_hours ?? 0));
-    const ends = receipts.map(({ at, borrows }) =>
-      later(instant(Date.parse(at)), borrows > 0 ? hours * HOUR : 0),
-    );
+    const ends = receipts.map(({ at, removed_at, borrows }) => {
+      // The desk's clock may have been behind. The site can only delay its own place.
+      const returnedAt = Math.max(Date.parse(at), Date.parse(removed_at) || 0);
+      return borrows > 0 ? later(instant(returnedAt), hours * HOUR) : instant(Date.parse(at));
+    });
     return {
       newest,
-      lastTotal: Math.max(...receipts.map(({ total_consumptions }) => total_consumptions)),
+      // A restored copy may report less than the site did before.
+      lastTotal: Math.max(lastTotal ?? 0, ...receipts.map((receipt) => receipt.total_consumptions)),
       end: { cause: "returned", freeAt: ends.reduce((a, b) => latest(a, b)) },
     };
   }
-  const totals = ledger.seenEntries(newest.appliance).flatMap((seen) => seen.totals);
-  const lastTotal = totals.findLast((total) => total.license_id === newest.license_id)?.total;
   const writeOff = ledger.findWriteOff(newest);
   const end =
     writeOff && ({ cause: "written off", freeAt: instant(Date.parse(writeOff.at)) } as const);
-  return { newest, lastTotal: lastTotal ?? null, end };
+  return { newest, lastTotal, end };
+}
+
+/**
+ * The highest that the site's requests said, in whatever order they arrived; by code also of
+ * earlier licenses, which have the same id.
+ */
+function findLastTotal(ledger: LedgerIndex, { appliance, license_id }: IssuedEntry): number | null {
+  const totals = ledger
+    .seenEntries(appliance)
+    .flatMap((seen) => seen.totals)
+    .filter((total) => total.license_id === license_id);
+  return totals.length === 0 ? null : Math.max(...totals.map(({ total }) => total));
 }
 
 /** The licenses whose appliances hold the order. */

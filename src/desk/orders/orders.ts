@@ -85,10 +85,9 @@ function prepareOrder(
       "berth vendor order adopt makes an order for them",
     );
   }
-  const sold = buildSoldTerms(desk, null, terms);
-  const end = sold.valid_until;
-  if (end !== null && Date.parse(end) <= now)
-    throw new DeskRefused(`the order would already have ended on ${end}`, "choose a later end");
+  const policy = terms.product === undefined ? findPolicyTerms(desk, size.policy_id) : null;
+  const sold = buildSoldTerms(desk, policy, terms);
+  refusePastEnd(sold, now);
   return {
     type: "order",
     at: rfc3339(now),
@@ -98,6 +97,15 @@ function prepareOrder(
     terms: sold,
     ...checkSize(desk, size, sold),
   };
+}
+
+/** The terms of an order that names none: a code has those of its policy. */
+const findPolicyTerms = ({ ledger }: DeskFacts, policyId: string | null): TermsDocument | null =>
+  policyId === null ? null : (ledger.policiesNamed(policyId).at(-1)?.terms ?? null);
+
+function refusePastEnd({ valid_until: end }: TermsDocument, now: Instant): void {
+  if (end === null || Date.parse(end) > now) return;
+  throw new DeskRefused(`the order would already have ended on ${end}`, "choose a later end");
 }
 
 const keyInUse = (key: string, where: string): DeskRefused =>
@@ -135,19 +143,30 @@ function checkSize(desk: DeskFacts, size: OrderSize, terms: TermsDocument) {
       "sign it first: berth vendor policy --policy-id ID",
     );
   }
-  if (policy.terms.product !== terms.product) {
-    throw new DeskRefused(
-      `policy ${policy_id} is for ${policy.terms.product}, and the order for ${terms.product}`,
-      "choose a policy for the same product",
-    );
-  }
   if (hosts === 2) {
     throw new DeskRefused(
       "an order of two hosts cannot be served by code",
       "omit the policy, or sell one host",
     );
   }
+  const differences = describePolicyDifference(terms, policy.terms);
+  if (differences.length > 0) {
+    throw new DeskRefused(
+      `policy ${policy_id} differs from the order: ${differences.join("; ")}`,
+      "a code has the terms of its policy; sell those, or sign another policy",
+    );
+  }
   return { appliances, hosts, allow_weak_binding, moves, policy_id };
+}
+
+/**
+ * How the terms of a policy, which a code confirms, differ from those of an order. The end, and the
+ * type that follows from it, come from the order.
+ */
+export function describePolicyDifference(order: TermsDocument, policy: TermsDocument): string[] {
+  const { valid_until, license_type, license_key, customer } = order;
+  const confirmed = { ...policy, valid_until, license_type, license_key, customer };
+  return describeDocumentDifference(order, confirmed);
 }
 
 function checkCount(name: string, value: number, min: number, max: number): void {
@@ -206,6 +225,7 @@ export function prepareChange(
   const customers = new CustomerBook(desk.ledger.orders, rfc3339(now));
   const sold = buildSoldTerms(desk, before.terms, terms);
   refuseOtherProduct(before, sold);
+  if (sold.valid_until !== before.terms.valid_until) refusePastEnd(sold, now);
   const { policy_id: _policy, by: _by, ...rest } = before;
   const after: OrderEntry = {
     ...rest,
@@ -215,7 +235,7 @@ export function prepareChange(
     ...checkSize(desk, { ...before, policy_id: before.policy_id ?? null, ...size }, sold),
   };
   const holders = listHolders(readOrderState(desk.ledger, before));
-  if (after.appliances < holders.length) {
+  if (after.appliances < before.appliances && after.appliances < holders.length) {
     throw new DeskRefused(
       `${holders.length} appliances hold the order ${before.license_key}: ${holders.map(({ newest }) => newest.appliance).join(", ")}`,
       "ask sites to return their licenses first",
@@ -284,3 +304,14 @@ export function closeOrder(
     return order;
   });
 }
+
+/** Those of new orders whose customer bought exactly the same before. */
+export function findRepeatedOrders(desk: DeskFacts, orders: readonly OrderEntry[]): OrderEntry[] {
+  const sold = new Set(desk.ledger.orders.orders().map(describeSale));
+  return orders.filter((order) => sold.has(describeSale(order)));
+}
+
+const describeSale = (order: OrderEntry): string => {
+  const { customer, terms, appliances, hosts, moves, policy_id } = order;
+  return JSON.stringify([customer, terms, appliances, hosts, moves, policy_id]);
+};

@@ -9,21 +9,23 @@ export const countsForGood = ({ consumption, features }: TermsDocument): boolean
   );
 
 /**
- * What earlier holders of a place used of the amount that was sold: all that was sold, less what
- * the licenses that ended consumed, less what the others may consume, is left for the next one.
+ * What earlier holders of a place used of the amount that was sold, overages included: all that was
+ * sold, less what the licenses that ended consumed, less what the others may consume, is left.
  */
 export function usedBefore(
   { terms, appliances }: Pick<OrderEntry, "terms" | "appliances">,
   state: OrderState,
   lost: IssuedEntry | null,
 ): number {
-  const max = terms.consumption?.max ?? null;
-  if (max === null || terms.consumption?.period !== null) return 0;
+  const { consumption } = terms;
+  if (consumption === null || consumption.max === null || consumption.period !== null) return 0;
+  const all = consumption.max + consumption.overages;
   const others = listHolders(state).filter(({ newest }) => newest !== lost);
   const ended = state.licenses.filter((license) => !others.includes(license));
   const used = ended.reduce((sum, { lastTotal }) => sum + Math.max(0, lastTotal ?? 0), 0);
-  const reserved = others.reduce((sum, { newest }) => sum + max - (newest.used_before ?? 0), 0);
-  return max - Math.max(0, Math.min(max, appliances * max - used - reserved));
+  const reserved = others.reduce((sum, { newest }) => sum + all - (newest.used_before ?? 0), 0);
+  // More than one place used up is not taken off this one.
+  return all - Math.max(0, Math.min(all, appliances * all - used - reserved));
 }
 
 /** The terms without what earlier holders used: of an amount that no period gives again. */
@@ -31,8 +33,7 @@ export function withoutUsed(terms: TermsDocument, usedBefore: number): TermsDocu
   const { consumption } = terms;
   if (usedBefore === 0 || consumption === null || consumption.max === null) return terms;
   if (consumption.period !== null) return terms;
-  return {
-    ...terms,
-    consumption: { ...consumption, max: Math.max(0, consumption.max - usedBefore) },
-  };
+  const max = Math.max(0, consumption.max - usedBefore);
+  const overages = Math.max(0, consumption.overages - Math.max(0, usedBefore - consumption.max));
+  return { ...terms, consumption: { ...consumption, max, overages } };
 }

@@ -5,7 +5,7 @@ import { makeRequestFrom, openDeskAndSite } from "../../support/desk-and-site.ts
 import { addOrder, answer, codesOf, readLedgerText, refusalAt } from "../../support/orders.ts";
 import { MONDAY } from "../../support/scenario.ts";
 
-/** A desk with an order of Initech, C1, and one of Initrode, C2. */
+/** A desk with an order of Initech, cust-1, and one of Initrode, cust-2. */
 async function openDeskWithCustomers() {
   const { desk, folder, site } = await openDeskAndSite();
   const first = await addOrder(desk);
@@ -20,30 +20,30 @@ describe("a renamed customer", () => {
     await answer(desk, await makeRequestFrom(site, "sim", license_key));
     const renamed = await renameCustomer(desk, "initech", " Initech Ltd ", MONDAY);
     expect(renamed).toEqual({
-      before: { id: "C1", name: "Initech" },
-      after: { id: "C1", name: "Initech Ltd" },
+      before: { id: "cust-1", name: "Initech" },
+      after: { id: "cust-1", name: "Initech Ltd" },
     });
     await answer(desk, await makeRequestFrom(site, "sim", license_key));
     const names = desk.ledger.issuedEntries().map(({ terms }) => terms.customer);
     expect(names).toEqual(["Initech Ltd", "Initech"]);
-    expect((await addOrder(desk, { customer: "INITECH LTD" })).customer).toBe("C1");
-    expect((await addOrder(desk, { customer: "Initech" })).customer).toBe("C3");
+    expect((await addOrder(desk, { customer: "INITECH LTD" })).customer).toBe("cust-1");
+    expect((await addOrder(desk, { customer: "Initech" })).customer).toBe("cust-3");
   });
 
   test("may get another spelling of its own name, and the same name writes nothing", async () => {
     const { desk, folder } = await openDeskWithCustomers();
-    await renameCustomer(desk, "C1", "INITECH", MONDAY);
-    expect(desk.ledger.orders.findCustomer("C1")?.name).toBe("INITECH");
+    await renameCustomer(desk, "cust-1", "INITECH", MONDAY);
+    expect(desk.ledger.orders.findCustomer("cust-1")?.name).toBe("INITECH");
     const before = readLedgerText(folder);
-    await renameCustomer(desk, "C1", "INITECH", MONDAY);
+    await renameCustomer(desk, "cust-1", "INITECH", MONDAY);
     expect(readLedgerText(folder)).toBe(before);
   });
 
   test.each([
     [
-      "C9",
+      "cust-9",
       "Initech Ltd",
-      "there is no customer C9; berth vendor customer list shows the customers and their ids",
+      "there is no customer cust-9; berth vendor customer list shows the customers and their ids",
     ],
     [
       "Globex",
@@ -51,13 +51,13 @@ describe("a renamed customer", () => {
       "there is no customer Globex; berth vendor customer list shows the customers and their ids",
     ],
     [
-      "C1",
+      "cust-1",
       "initrode",
-      "initrode is the name of customer C2; berth vendor customer merge C1 --into C2 makes them one",
+      "initrode is the name of customer cust-2; berth vendor customer merge cust-1 --into cust-2 makes them one",
     ],
-    ["C1", " ", "the customer's name is empty; name the customer, for example Initech"],
+    ["cust-1", " ", "the customer's name is empty; name the customer, for example Initech"],
     [
-      "C1",
+      "cust-1",
       "x".repeat(257),
       `the customer's name "${"x".repeat(257)}" has more than 256 or invisible characters; choose a name that can be typed`,
     ],
@@ -67,12 +67,12 @@ describe("a renamed customer", () => {
     expect(await refusalAt(folder, attempt)).toBe(refusal);
   });
 
-  test.each(["C1", "C2", "C9"])(
+  test.each(["cust-1", "cust-2", "cust-9"])(
     "is refused for a name like the id of a customer: %s",
     async (name) => {
       const { desk, folder } = await openDeskWithCustomers();
-      expect(await refusalAt(folder, () => renameCustomer(desk, "C1", name, MONDAY))).toBe(
-        `${name} would be taken for the id of a customer; choose another name; berth vendor customer merge C1 --into ID makes two customers one`,
+      expect(await refusalAt(folder, () => renameCustomer(desk, "cust-1", name, MONDAY))).toBe(
+        `${name} would be taken for the id of a customer; choose another name; berth vendor customer merge cust-1 --into ID makes two customers one`,
       );
     },
   );
@@ -81,35 +81,35 @@ describe("a renamed customer", () => {
 describe("a merged customer", () => {
   test("is the other one from then on: its orders, its id and its name", async () => {
     const { desk, site, second } = await openDeskWithCustomers();
-    const merged = await mergeCustomers(desk, "initrode", "C1", MONDAY);
+    const merged = await mergeCustomers(desk, "initrode", "cust-1", MONDAY);
     expect(merged).toEqual({
-      merged: { id: "C2", name: "Initrode" },
-      into: { id: "C1", name: "Initech" },
+      merged: { id: "cust-2", name: "Initrode" },
+      into: { id: "cust-1", name: "Initech" },
     });
-    expect(desk.ledger.orders.customers()).toEqual([{ id: "C1", name: "Initech" }]);
-    expect(desk.ledger.orders.findCustomer("C2")).toEqual({ id: "C1", name: "Initech" });
-    expect(describeOrder(desk, second, MONDAY).customer.id).toBe("C1");
+    expect(desk.ledger.orders.customers()).toEqual([{ id: "cust-1", name: "Initech" }]);
+    expect(desk.ledger.orders.findCustomer("cust-2")).toEqual({ id: "cust-1", name: "Initech" });
+    expect(describeOrder(desk, second, MONDAY).customer.id).toBe("cust-1");
     await answer(desk, await makeRequestFrom(site, "sim", second.license_key));
     expect(desk.ledger.issuedEntries()[0]?.terms.customer).toBe("Initech");
-    expect((await addOrder(desk, { customer: "C2" })).customer).toBe("C1");
+    expect((await addOrder(desk, { customer: "cust-2" })).customer).toBe("cust-1");
     // Its name is free, and no id is used again.
-    expect((await addOrder(desk, { customer: "Initrode" })).customer).toBe("C3");
+    expect((await addOrder(desk, { customer: "Initrode" })).customer).toBe("cust-3");
   });
 
   test("follows the other one when that is merged, too", async () => {
     const { desk } = await openDeskWithCustomers();
     await addOrder(desk, { customer: "Globex" });
-    await mergeCustomers(desk, "C2", "C1", MONDAY);
-    await mergeCustomers(desk, "C1", "C3", MONDAY);
-    expect(desk.ledger.orders.findCustomer("C2")).toEqual({ id: "C3", name: "Globex" });
+    await mergeCustomers(desk, "cust-2", "cust-1", MONDAY);
+    await mergeCustomers(desk, "cust-1", "cust-3", MONDAY);
+    expect(desk.ledger.orders.findCustomer("cust-2")).toEqual({ id: "cust-3", name: "Globex" });
   });
 
   test.each([
-    ["C1", "Initech", "both are customer C1, Initech; name two different customers"],
+    ["cust-1", "Initech", "both are customer cust-1, Initech; name two different customers"],
     [
-      "C1",
-      "C9",
-      "there is no customer C9; berth vendor customer list shows the customers and their ids",
+      "cust-1",
+      "cust-9",
+      "there is no customer cust-9; berth vendor customer list shows the customers and their ids",
     ],
   ])("is refused: %s into %s", async (customer, into, refusal) => {
     const { desk, folder } = await openDeskWithCustomers();
@@ -119,9 +119,9 @@ describe("a merged customer", () => {
 
   test("cannot be merged back", async () => {
     const { desk, folder } = await openDeskWithCustomers();
-    await mergeCustomers(desk, "C2", "C1", MONDAY);
-    expect(await refusalAt(folder, () => mergeCustomers(desk, "C1", "C2", MONDAY))).toBe(
-      "both are customer C1, Initech; name two different customers",
+    await mergeCustomers(desk, "cust-2", "cust-1", MONDAY);
+    expect(await refusalAt(folder, () => mergeCustomers(desk, "cust-1", "cust-2", MONDAY))).toBe(
+      "both are customer cust-1, Initech; name two different customers",
     );
   });
 });

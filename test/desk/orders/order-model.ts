@@ -111,6 +111,8 @@ interface ModelState {
   readonly lost: string[];
   readonly retired: string[];
   isRestored: boolean;
+  /** Licenses that sites have and the desk does not know, by what it was told. */
+  readonly claims: string[];
 }
 
 /** A part may be exchanged: three of five of the earlier components are enough. */
@@ -136,11 +138,12 @@ export class OrderModel {
     lost: [],
     retired: [],
     isRestored: false,
+    claims: [],
   };
 
   copy(): OrderModel {
     const copy = new OrderModel();
-    const { orders, holdings, answers, seen, lost, retired, isRestored } = this.state;
+    const { orders, holdings, answers, seen, lost, retired, isRestored, claims } = this.state;
     copy.state = {
       orders: Object.fromEntries(
         Object.entries(orders).map(([key, order]) => [key, { ...order, moves: [...order.moves] }]),
@@ -151,6 +154,7 @@ export class OrderModel {
       lost: [...lost],
       retired: [...retired],
       isRestored,
+      claims: [...claims],
     };
     return copy;
   }
@@ -174,6 +178,19 @@ export class OrderModel {
 
   restored(): void {
     this.state.isRestored = true;
+  }
+
+  /** Anybody can claim a license: it counts for an order or a known appliance, and once. */
+  noteLoss({ appliance, installed }: Ask, hasOrder: boolean): void {
+    const isKnown = this.state.holdings.some((holding) => holding.appliance === appliance);
+    if (!hasOrder && !isKnown) return;
+    for (const entry of installed) {
+      const claim = `${appliance} ${entry.license} ${entry.serial}`;
+      const isLoss = this.findInstalled(appliance, entry) === undefined;
+      if (!isLoss || this.state.claims.includes(claim)) continue;
+      this.state.claims.push(claim);
+      this.restored();
+    }
   }
 
   endRestored(): void {
@@ -259,13 +276,13 @@ export class OrderModel {
     return { ...found, verdict: "repeat", why: "answered" };
   }
 
-  /** By its key; without one, the only order of this product that the appliance holds. */
+  /** By its key; without one, the only open order of this product that the appliance holds. */
   #findOrder({ key, appliance, product }: Ask): OrderRecord | null {
     if (key !== null) return this.state.orders[key] ?? null;
     const held = this.live()
       .filter((holding) => holding.appliance === appliance)
       .map((holding) => this.#order(holding.order))
-      .filter(({ sold }) => product === null || sold.product === product);
+      .filter(({ isClosed, sold }) => !isClosed && (product === null || sold.product === product));
     return held.length === 1 ? (held[0] ?? null) : null;
   }
 
@@ -333,12 +350,14 @@ export class OrderModel {
   #findReason(
     { sold, moves }: OrderRecord,
     use: Use,
-    { appliance }: Ask,
+    { appliance, installed }: Ask,
     held: Holding | undefined,
     now: number,
   ): string | null {
     if (this.state.lost.includes(appliance)) return "written off, but alive";
-    if (this.state.isRestored && held === undefined) return "restored desk";
+    // What the site does not have, it may have returned after the backup.
+    const isThere = installed.some((entry) => entry.license === held?.license);
+    if (this.state.isRestored && !isThere) return "restored desk";
     if (use === "renewal") return null;
     if (!sold.isOwnKey && held === undefined) return "the vendor's key";
     if (use === "take") return null;

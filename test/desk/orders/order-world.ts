@@ -409,7 +409,7 @@ export class OrderWorld {
     demand(judgement.verdict !== "repeat", () => `same request, same document: ${told()}`);
     if ("entries" in decision) {
       this.#append(...decision.entries);
-      if (this.model.showsLoss(ask)) this.model.restored();
+      this.model.noteLoss(ask, judgement.order !== null);
     }
     if (decision.kind !== "answer") {
       demand(judgement.verdict !== "automatic", () => `not automatic: ${told()}`);
@@ -497,7 +497,7 @@ export class OrderWorld {
     if (judgement.use === "move") this.#checkConsumption(issued, ask, order);
     this.#tell(ask.appliance, ask.installed);
     this.#append(...prepared.notes, issued);
-    if (prepared.notes.some(({ type }) => type === "restored")) this.model.restored();
+    this.model.noteLoss(ask, true);
     const { issuingKey } = this;
     this.model.grant(ask, order, use, { license, serial, issuingKey }, this.now, lostAppliance);
     this.#checkForms();
@@ -574,6 +574,7 @@ export class OrderWorld {
           appliance: site.appliance,
           form: "code",
           isElsewhere: (held) => held.hardware_id !== hardware_id,
+          hasInstalled: () => null,
           showsLoss: false,
           lostAppliance: null,
         },

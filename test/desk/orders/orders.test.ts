@@ -33,7 +33,7 @@ describe("a new order", () => {
       type: "order",
       at: "2026-03-02T09:00:00.000Z",
       is_own_key: true,
-      customer: "C1",
+      customer: "cust-1",
       appliances: 2,
       hosts: 1,
       moves: 0,
@@ -44,22 +44,28 @@ describe("a new order", () => {
     expect(order).not.toHaveProperty("policy_id");
     const reopened = await Desk.open(realDisk, folder, null);
     expect(reopened.ledger.orders.orders()).toEqual([order]);
-    expect(reopened.ledger.orders.customers()).toEqual([{ id: "C1", name: "Initech" }]);
+    expect(reopened.ledger.orders.customers()).toEqual([{ id: "cust-1", name: "Initech" }]);
   });
 
   test("is for a customer that the desk knows, by id or by name in any case", async () => {
     const { desk } = await openDeskAndSite();
     await addOrder(desk);
-    const names = ["Initech", "C1", " INITECH ", "Initrode", "initrode"];
+    const names = ["Initech", "cust-1", " INITECH ", "Initrode", "initrode"];
     const orders = await addOrders(
       desk,
       names.map((customer) => ({ ...NEW_ORDER, customer })),
       MONDAY,
     );
-    expect(orders.map(({ customer }) => customer)).toEqual(["C1", "C1", "C1", "C2", "C2"]);
+    expect(orders.map(({ customer }) => customer)).toEqual([
+      "cust-1",
+      "cust-1",
+      "cust-1",
+      "cust-2",
+      "cust-2",
+    ]);
     expect(desk.ledger.orders.customers()).toEqual([
-      { id: "C1", name: "Initech" },
-      { id: "C2", name: "Initrode" },
+      { id: "cust-1", name: "Initech" },
+      { id: "cust-2", name: "Initrode" },
     ]);
   });
 
@@ -86,8 +92,8 @@ describe("an order is refused", () => {
     ],
     [
       "for the id of no customer",
-      { customer: "C9" },
-      "there is no customer C9; berth vendor customer list shows the customers and their ids",
+      { customer: "cust-9" },
+      "there is no customer cust-9; berth vendor customer list shows the customers and their ids",
     ],
     [
       "with a key that another order has",
@@ -137,7 +143,7 @@ describe("an order is refused", () => {
     [
       "with a policy of another product",
       { policy_id: "ray-1" },
-      "policy ray-1 is for ray, and the order for sim; choose a policy for the same product",
+      "policy ray-1 differs from the order: product sim → ray; product name sim → ray; a code has the terms of its policy; sell those, or sign another policy",
     ],
     [
       "with a policy for two hosts",
@@ -148,7 +154,7 @@ describe("an order is refused", () => {
     const { desk, folder, site } = await openDeskAndSite();
     await addOrder(desk, { licenseKey: "ACME-1" });
     await issueTestLicense(desk, await makeRequestFrom(site, "sim", "OLD-1"));
-    const noEnd = { slots: 1, valid_until: null };
+    const noEnd = { slots: 3, valid_until: null };
     await createPolicy(desk, "ray-1", { product: "ray", ...noEnd }, MONDAY);
     await createPolicy(desk, "sim-1", { product: "sim", ...noEnd }, MONDAY);
     expect(await refusalAt(folder, () => addOrder(desk, differing))).toBe(refusal);
@@ -194,7 +200,7 @@ describe("a changed order", () => {
       expect.stringContaining("borrow") as string,
     ]);
     const order = desk.ledger.orders.findOrder(license_key);
-    expect(order).toMatchObject({ ...size, customer: "C2", is_own_key: true });
+    expect(order).toMatchObject({ ...size, customer: "cust-2", is_own_key: true });
     expect(order?.terms).toEqual({ ...terms, slots: 5, borrow_hours: 24 });
     const next = await answer(desk, await makeRequestFrom(site, "sim", license_key));
     expect(next).toMatchObject({ outcome: "answered", serial: 2 });
@@ -218,7 +224,7 @@ describe("a changed order", () => {
 
   test("loses its policy if none is set", async () => {
     const { desk } = await openDeskAndSite();
-    await createPolicy(desk, "sim-1", { product: "sim", valid_until: null }, MONDAY);
+    await createPolicy(desk, "sim-1", { product: "sim", slots: 3, valid_until: null }, MONDAY);
     const { license_key } = await addOrder(desk, { policy_id: "sim-1" });
     const changed = await changeOrder(desk, license_key, { policy_id: null });
     expect(changed?.differences).toEqual(["policy id sim-1 → none"]);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { Desk } from "../../../src/desk/desk.ts";
-import { endRestored } from "../../../src/desk/orders/unknown-licenses.ts";
+import { beginRestored, endRestored } from "../../../src/desk/orders/unknown-licenses.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { makeRequestFrom, openDeskAndSite } from "../../support/desk-and-site.ts";
 import {
@@ -15,20 +15,21 @@ import {
   readLedgerText,
   refusalAt,
 } from "../../support/orders.ts";
+import { unwrap } from "../../support/licensed-store.ts";
 import { runOrThrow } from "../../support/run-berth.ts";
 import { MONDAY } from "../../support/scenario.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
 const BEHIND = {
   code: "desk_restored",
-  text: "the ledger may lack what this desk issued, and does not know the appliance as a holder",
+  text: "the ledger may lack what this desk issued or received, and the appliance may be no holder",
   hint: "berth vendor issue --request FILE decides it",
 };
 
 test("a desk that berth vendor restore wrote answers only holders automatically, until an owner ends that", async () => {
   const { desk, folder, site } = await openDeskAndSite();
   const { license_key } = await addOrder(desk, { appliances: 2 });
-  await answer(desk, await makeRequestFrom(site, "sim", license_key));
+  await answerAndInstall(desk, site, await makeRequestFrom(site, "sim", license_key));
   const backup = join(tempFolder(), "desk.backup");
   await runOrThrow(["vendor", "backup", backup, "--dir", folder, "--yes"]);
   const restoredFolder = join(tempFolder(), "desk");
@@ -117,5 +118,48 @@ describe("a desk whose folder was rolled back by hand", () => {
       .slice(-3)
       .map((line) => (JSON.parse(line) as { type: string }).type);
     expect(types).toEqual(["seen", "restored", "issued"]);
+  });
+
+  test("is not put into that state again by what a person knew when it ended", async () => {
+    const { desk, site, license_key } = await rollBack("a license");
+    await answer(desk, await makeRequestFrom(site, "sim", license_key));
+    await endRestored(desk, "the order was entered again", MONDAY);
+    const again = await answer(desk, await makeRequestFrom(site, "sim", license_key));
+    expect(codesOf(again)).toEqual(["desk_restored", "warning"]);
+    expect(desk.ledger.orders.restored).toBeNull();
+    const next = await makeRequestFrom(await openSiteOf(desk), "sim", license_key);
+    expect((await answer(desk, next)).outcome).toBe("answered");
+  });
+
+  test("is not put into that state by an unknown appliance that asks for no order", async () => {
+    const { desk } = await openDeskAndSite();
+    const other = await openSiteOf(desk);
+    const request = await makeRequestFrom(other, "sim");
+    const { vendor } = desk.vendor;
+    const claimed = { license_id: 7, product: "sim", vendor, serial: 1, total_consumptions: 0 };
+    const refused = await answer(desk, { ...request, licenses: [claimed] });
+    expect(codesOf(refused)).toEqual(["no_order", "warning"]);
+    expect(desk.ledger.orders.restored).toBeNull();
+  });
+
+  test("renews no license of a holder whose request does not list it: it may have been returned", async () => {
+    const { desk, site } = await openDeskAndSite();
+    const { license_key } = await addOrder(desk);
+    await answerAndInstall(desk, site, await makeRequestFrom(site, "sim", license_key));
+    const renewal = await makeRequestFrom(site, "sim", license_key);
+    await beginRestored(desk, "the disk was replaced", MONDAY);
+    expect(codesOf(await answer(desk, { ...renewal, licenses: [] }))).toEqual(["desk_restored"]);
+    expect((await answer(desk, renewal)).outcome).toBe("answered");
+  });
+
+  test("goes on with the site's license by --license-id, so that its slots are not added", async () => {
+    const { desk, site, license_key } = await rollBack("a license");
+    const request = await makeRequestFrom(site, "sim", license_key);
+    const [installed] = request.licenses;
+    const licenseId = installed?.license_id ?? 0;
+    const issued = await issueByHand(desk, request, { licenseId });
+    expect(issued).toMatchObject({ license_id: licenseId, serial: 2, use: "take" });
+    unwrap(await site.licensing.installLicense(issued.document, "test"));
+    expect((await makeRequestFrom(site, "sim", license_key)).licenses).toHaveLength(1);
   });
 });

@@ -90,7 +90,7 @@ describe("a license of a lost machine", () => {
   test("is named to a person whenever a license of its customer is answered again", async () => {
     const { desk, next, held, license_key } = await writeOffOne();
     const text = `this customer's license ${held} was written off on 2026-03-02 (appliance ${desk.ledger.orders.writeOffs()[0]?.appliance}): ${REASON}`;
-    expect(describeWriteOffs(desk.ledger, "C1")).toEqual([text]);
+    expect(describeWriteOffs(desk.ledger, "cust-1")).toEqual([text]);
     const renewal = await answer(desk, await makeRequestFrom(next, "sim", license_key));
     expect(renewal).toMatchObject({ outcome: "answered", notes: [text] });
     const other = await addOrder(desk, { customer: "Initrode" });

@@ -142,7 +142,7 @@ export const confirmCommand = defineCommand({
       now: wallClock(),
     };
     const desk = await openDesk(options);
-    const { terms, reasons, differences, lost, ...confirmed } = await confirmAfterQuestion(
+    const { terms, reasons, lost, ...confirmed } = await confirmAfterQuestion(
       desk,
       wanted,
       options,
@@ -153,12 +153,9 @@ export const confirmCommand = defineCommand({
       warnings: [
         ...(lost === null ? [] : [describeLost(lost)]),
         ...reasons.map(({ text }) => text),
-        ...(differences.length === 0
-          ? []
-          : [`the policy differs from the order: ${differences.join("; ")}`]),
       ],
       notes: [...describeEnds(terms), ...describeRestoreGrace(terms)],
-      json: { ...confirmed, reasons, differences, valid_until: terms.valid_until },
+      json: { ...confirmed, reasons, valid_until: terms.valid_until },
       text: async () => [
         `policy ${policy_id}\n`,
         ...(await outputDocument(output, confirmation_code, "the confirmation code")),

@@ -10,7 +10,7 @@ import {
 import { rehearseRenewal, renewFromLedger } from "../../../desk/answering/reissue.ts";
 import { loadDeskRecords, type DeskRecords } from "../../../desk/desk-records.ts";
 import type { IssuedEntry } from "../../../desk/ledger/ledger-entries.ts";
-import { findLicensesToReissue } from "../../../desk/ledger/license-list.ts";
+import { findReissuedLicenses, isSignedWithRetiredKey } from "../../../desk/ledger/license-list.ts";
 import type { DocumentKind } from "../../../license/documents/document-kinds.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { realDisk } from "../../../platform/files/disk.ts";
@@ -59,13 +59,15 @@ export const answerCommand = defineCommand({
       );
     const { dir, outDir, dryRun } = options;
     const records = await openDeskRecords(dir);
-    const { incoming, ignored } = findIncoming(folder, records.vendor.vendor);
-    if (outDir !== null && !dryRun) checkOutFolder(outDir);
+    const { incoming, ignored, unreadable } = findIncoming(folder, records.vendor.vendor);
+    if (!dryRun && (outDir !== null || incoming.length > 0)) checkOutFolder(outDir ?? folder);
     const now = wallClock();
-    const toReissue = options.reissue ? findLicensesToReissue(records, now) : [];
+    const toReissue = options.reissue ? findReissuedLicenses(records, now) : [];
     const [byFile, byCode] = [
       toReissue.filter(({ jwk }) => jwk !== null),
-      toReissue.filter(({ jwk }) => jwk === null),
+      toReissue.filter(
+        (license) => license.jwk === null && isSignedWithRetiredKey(records, license),
+      ),
     ];
     // Without a key first: many a folder needs none, and nobody types a passphrase in vain.
     const planned = {
@@ -83,9 +85,10 @@ export const answerCommand = defineCommand({
       answers.some(({ outcome }) => outcome === "decide" || outcome === "refused") ||
       renewed.some(({ obstacles }) => obstacles.length > 0) ||
       byCode.length > 0 ||
-      unwritten.length > 0;
+      unwritten.length + unreadable.length > 0;
     return {
       warnings: [
+        ...unreadable.map((path) => `${path} cannot be read`),
         ...unwritten.map(
           (problem) => `an answer was not written: ${problem}; remove it, or use another --out-dir`,
         ),
@@ -108,6 +111,7 @@ export const answerCommand = defineCommand({
         renewed,
         by_code: byCode.map(({ license_id, appliance }) => ({ license_id, appliance })),
         ignored,
+        unreadable,
       },
       text: [...answers.flatMap(describeAnswer), ...renewed.map(describeRenewed)].join("\n"),
       exitCode: waits ? EXIT_NEEDS_DECISION : EXIT_OK,
@@ -162,15 +166,24 @@ async function writeAnswers(
   outDir: string | null,
 ): Promise<string[]> {
   const problems: string[] = [];
+  const paths = new Set<string>();
   for (const answer of answers) {
     const out = outputOf(answer, outDir);
     if (out === null || answer.document === null) continue;
+    // Two appliances may use the same request id; the same request twice has the same answer.
+    const isOther = paths.has(out) && readText(out) !== answer.document;
+    if (isOther) problems.push(`${out} is the answer to another request of this folder`);
+    if (isOther) continue;
+    paths.add(out);
     const kind = answer.kind === "usage" ? "ack" : "license";
     const problem = await writeDocument(out, answer.document, kind);
     if (problem !== null) problems.push(problem);
   }
   return problems;
 }
+
+const readText = (path: string): string =>
+  new TextDecoder().decode(realDisk.read(path) ?? new Uint8Array()).trim();
 
 /**
  * Puts the newest trust document beside the answers of sites that lack it, and beside licenses that

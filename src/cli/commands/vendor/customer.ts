@@ -47,12 +47,12 @@ const rename = defineCommand({
   summary: "change a customer's name; the next answers to its sites have it",
   options: { dir: option.deskFolder, json: option.json },
   arguments: ["CUSTOMER", "NAME"],
-  examples: ['berth vendor customer rename C17 "Initech Ltd" --dir desk'],
+  examples: ['berth vendor customer rename cust-17 "Initech Ltd" --dir desk'],
   async run({ dir }, { args: [customer, name] }) {
     if (customer === undefined || name === undefined) {
       throw new Misuse(
         "CUSTOMER and NAME are required",
-        'berth vendor customer rename C17 "Initech Ltd"',
+        'berth vendor customer rename cust-17 "Initech Ltd"',
       );
     }
     const records = await openDeskRecords(dir);
@@ -77,10 +77,13 @@ const merge = defineCommand({
     json: option.json,
   },
   arguments: ["CUSTOMER"],
-  examples: ["berth vendor customer merge C18 --into C17 --dir desk"],
+  examples: ["berth vendor customer merge cust-18 --into cust-17 --dir desk"],
   async run(options, { args: [customer] }) {
     if (customer === undefined)
-      throw new Misuse("CUSTOMER is required", "berth vendor customer merge C18 --into C17");
+      throw new Misuse(
+        "CUSTOMER is required",
+        "berth vendor customer merge cust-18 --into cust-17",
+      );
     const records = await openDeskRecords(options.dir);
     await confirm(options, `merge ${customer} into ${options.into}? This cannot be undone`);
     const { merged, into } = await mergeCustomers(records, customer, options.into, wallClock());

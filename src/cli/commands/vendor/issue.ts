@@ -4,7 +4,12 @@ import { describeChangesSince } from "../../../desk/orders/order-placement.ts";
 import { describeWriteOffs } from "../../../desk/orders/write-off.ts";
 import { describeLost, readWriteOff } from "../../vendor/write-off.ts";
 import { describeDocumentFault } from "../../../license/documents/document-fault.ts";
-import { verifyLicenseRequest, describeWants } from "../../../license/requests/request.ts";
+import { findUnknownLicenses } from "../../../desk/orders/unknown-licenses.ts";
+import {
+  verifyLicenseRequest,
+  describeWants,
+  type LicenseRequest,
+} from "../../../license/requests/request.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { Misuse } from "../../frame/options.ts";
 import { describeRestoreGrace } from "../../../desk/issuing/restore-grace.ts";
@@ -97,6 +102,7 @@ export const issueCommand = defineCommand({
             ...findRequestWarnings(desk, request, now),
             ...findPairWarnings(desk, request),
             ...(siteTrust?.warnings ?? []),
+            ...describeUnknownLicenses(desk, request),
           ];
     // Before a refusal and before a question: they may explain it.
     for (const note of [...restored, ...warnings]) printWarning(note);
@@ -169,6 +175,12 @@ export const issueCommand = defineCommand({
 });
 
 const SEND_TRUST = "the site needs the newest trust document: send it trust.jwt of the desk, too";
+
+/** A new license beside one that the ledger lost would add its slots at the site. */
+const describeUnknownLicenses = (desk: Desk, request: LicenseRequest): string[] =>
+  findUnknownLicenses(desk, request)
+    .filter(({ license_id }) => desk.ledger.issuedAs(license_id).length === 0)
+    .map(({ license_id, text }) => `${text}: --license-id ${license_id} goes on with it`);
 
 /** A serial that is not on the ledger is not continued: a thief of a key could use them all up. */
 function describeUnknownSerial({ unknownSerial, serial, license_id }: PreparedLicense) {

@@ -1,7 +1,7 @@
 import { later } from "../../../domain/time.ts";
 import { renewFromLedger } from "../../../desk/answering/reissue.ts";
 import type { DeskRecords } from "../../../desk/desk-records.ts";
-import type { OrderEntry } from "../../../desk/ledger/ledger-entries.ts";
+import type { IssuedEntry, OrderEntry } from "../../../desk/ledger/ledger-entries.ts";
 import { filterOrders, listOrders } from "../../../desk/orders/order-list.ts";
 import { listHolders, readOrderState } from "../../../desk/orders/order-state.ts";
 import { changeOrders, getOpenOrder, prepareChange } from "../../../desk/orders/orders.ts";
@@ -55,28 +55,31 @@ export const renewOrdersCommand = defineCommand({
       licenseKey: license_key,
       changes: { terms },
     }));
+    // A wrong passphrase must change nothing: the orders would not be selected again.
+    const isSigning = outDir !== null && !dryRun && listLicenses(records, orders).some(isByFile);
+    const desk = isSigning ? await openDesk(options) : null;
     const changed = dryRun
       ? changes.map((one) => prepareChange(records, one.licenseKey, one.changes, now))
-      : await changeOrders(records, changes, now);
+      : await changeOrders(desk ?? records, changes, now);
     const rows = changed.map(({ after, differences }) => ({
       key: after.license_key,
       customer: records.ledger.orders.findCustomer(after.customer)?.name ?? after.customer,
       product: after.terms.product,
       change: differences.length === 0 ? "nothing changes" : differences.join("; "),
     }));
-    const licenses = changed.flatMap(({ after }) =>
-      listHolders(readOrderState(records.ledger, after)).map(({ newest }) => newest),
-    );
-    const byFile = licenses.filter(({ jwk }) => jwk !== null);
-    let renewed: RenewedFile[] = [];
-    if (outDir !== null && !dryRun && byFile.length > 0) {
-      const desk = await openDesk(options);
-      renewed = await writeRenewals(outDir, byFile, ({ license_id }) =>
-        renewFromLedger(desk, license_id, now),
-      );
-    }
+    const licenses = listLicenses(desk ?? records, orders);
+    const byFile = licenses.filter(isByFile);
+    const renewed =
+      outDir === null || desk === null
+        ? []
+        : await writeRenewals(outDir, byFile, ({ license_id }) =>
+            renewFromLedger(desk, license_id, now),
+          );
     const byCode = licenses.length - byFile.length;
-    const count = formatCount(changed.length, "order");
+    const count = formatCount(
+      changed.filter(({ differences }) => differences.length > 0).length,
+      "order",
+    );
     return {
       notes: [
         dryRun ? `nothing was changed: ${count} would be` : `${count} renewed`,
@@ -106,6 +109,12 @@ export const renewOrdersCommand = defineCommand({
     };
   },
 });
+
+/** The licenses with which appliances hold orders. */
+const listLicenses = ({ ledger }: DeskRecords, orders: readonly OrderEntry[]): IssuedEntry[] =>
+  orders.flatMap((order) => listHolders(readOrderState(ledger, order)).map(({ newest }) => newest));
+
+const isByFile = ({ jwk }: IssuedEntry): boolean => jwk !== null;
 
 const fileRow = ({ license_id, serial, outcome, file, obstacles }: RenewedFile) => ({
   license: license_id,

@@ -40,7 +40,7 @@ test("berth vendor order import --dry-run names new customers", async () => {
   const command = ["vendor", "order", "import", file, "--dry-run", ...exchange.deskFlags];
   const { orders } = await runJsonOrThrow<{ orders: readonly object[] }>(command);
 
-  expect(orders).toMatchObject([{ customer: { id: "C1", name: "Initech" } }]);
+  expect(orders).toMatchObject([{ customer: { id: "cust-1", name: "Initech" } }]);
 });
 
 test("berth vendor answer quotes the name of a file in a command to copy", async () => {
