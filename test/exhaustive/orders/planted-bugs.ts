@@ -23,7 +23,7 @@ export const ORDER_BUGS: readonly ExhaustiveBug[] = [
   {
     name: "slots that were borrowed at a return are ignored",
     in: "describeLicense",
-    find: "receipt.borrows > 0",
+    find: "borrows > 0",
     replace: "false",
     caughtBy: SEARCH,
     breaks: "more appliances at once",

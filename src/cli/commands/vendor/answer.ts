@@ -236,7 +236,10 @@ function describeAnswer(answer: Answered): string[] {
 
 /** Names the document in a command that is printed to be copied. A key may contain FILE, too. */
 const nameFile = (hint: string, name: string): string =>
-  hint.replace(/(?<=(?:--request|receive) )FILE\b/g, () => quoteIfNeeded(name));
+  hint.replace(
+    /(--request|receive) FILE\b/g,
+    (_, word: string) => `${word} ${quoteIfNeeded(name)}`,
+  );
 
 const KIND_NAMES: Readonly<Partial<Record<DocumentKind, string>>> = {
   request: "request",
