@@ -41,6 +41,7 @@ export interface Answered {
   readonly license_id: number | null;
   readonly serial: number | null;
   readonly license_key: string | null;
+  readonly customer: string | null;
   /** Of a usage statement. */
   readonly number: number | null;
   /** The answer; null: there is none, or it is not signed yet. */
@@ -58,6 +59,7 @@ const NOTHING: Omit<Answered, "name" | "kind" | "outcome"> = {
   license_id: null,
   serial: null,
   license_key: null,
+  customer: null,
   number: null,
   document: null,
   needs_trust: false,
@@ -180,6 +182,7 @@ const factsOf = ({ license_id, serial, terms, document }: IssuedEntry) => ({
   license_id,
   serial,
   license_key: terms.license_key,
+  customer: terms.customer,
   // Of a rehearsal: it is not signed.
   document: document === "" ? null : document,
 });

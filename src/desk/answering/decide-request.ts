@@ -1,4 +1,5 @@
 import type { Instant } from "../../domain/time.ts";
+import { isMistypedOrderKey } from "../../license/codes/order-key.ts";
 import type { LicenseRequest } from "../../license/requests/request.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import type { DeskFacts } from "../desk-records.ts";
@@ -61,7 +62,7 @@ export function decideRequest(
     const options = { ...USUAL_OPTIONS, request, now };
     const isAnswered = findAnswer(desk, request) !== null;
     const hasOrder = !isAnswered && findOrderFor(desk.ledger, options) !== null;
-    if (!isAnswered && !hasOrder) return decide([NO_ORDER, ...findings]);
+    if (!isAnswered && !hasOrder) return decide([describeNoOrder(request), ...findings]);
     entries = buildRestoredEntries(desk, unknown, hasOrder, rfc3339(now));
     const prepared = prepareLicense(desk, options);
     const { answered, reasons } = prepared;
@@ -75,14 +76,16 @@ export function decideRequest(
     return obstacles.length === 0 ? { kind: "answer", prepared } : decide(obstacles);
   } catch (error) {
     if (!(error instanceof DeskRefused)) throw error;
-    const { message: text, hint } = error;
+    const { message: text } = error;
+    const hint = error.hint.startsWith("--") ? `${ISSUE} ${error.hint}` : error.hint;
     return error instanceof DecisionNeeded
       ? decide([{ code: error.code, text, hint }, ...findings])
       : { kind: "refuse", obstacles: [{ code: "refused", text, hint }] };
   }
 }
 
-const DECIDE_HINT = "berth vendor issue --request FILE decides it";
+const ISSUE = "berth vendor issue --request FILE";
+const DECIDE_HINT = `${ISSUE} decides it`;
 
 const buildWarning = (text: string): Obstacle => ({ code: "warning", text, hint: DECIDE_HINT });
 
@@ -99,11 +102,20 @@ const withWriteOffs = (
         ...obstacles,
       ];
 
-const NO_ORDER: Obstacle = {
-  code: "no_order",
-  text: "no order covers this request",
-  hint: "berth vendor order add sells it; berth vendor order adopt takes licenses without an order",
-};
+function describeNoOrder({ license_key: key }: LicenseRequest): Obstacle {
+  if (key !== null && isMistypedOrderKey(key)) {
+    return {
+      code: "no_order",
+      text: `the license key ${key} has a wrong symbol`,
+      hint: "compare it with the customer's, and ask the site for a request with the right one",
+    };
+  }
+  return {
+    code: "no_order",
+    text: key === null ? "no order covers this request" : `no order has the license key ${key}`,
+    hint: "berth vendor order add sells it; berth vendor order adopt takes licenses without an order",
+  };
+}
 
 /**
  * What a person should see before an answer. That a site is used less is no reason to wait, nor

@@ -95,7 +95,10 @@ export function prepareLicense(desk: DeskFacts, options: IssueOptions): Prepared
   const hosts = chooseHosts({ request, hosts: options.hosts ?? ordered }, before);
   const bound = bindingOf(request, before, hosts);
   const installed = request?.licenses.find((entry) => entry.license_id === before?.license_id);
-  const serial = (before?.serial ?? recovered?.serial ?? 0) + 1;
+  const known = before?.serial ?? recovered?.serial ?? 0;
+  // Only a person goes on from a serial that the ledger lacks: a site could claim the last one.
+  const isChosen = options.licenseId !== null && installed !== undefined;
+  const serial = (isChosen ? Math.max(known, installed.serial) : known) + 1;
   const unknownSerial =
     installed !== undefined && installed.serial >= serial ? installed.serial : null;
   const license_id =
@@ -160,7 +163,10 @@ function repeatAnswer(
       "ask the site for a new request",
     );
   }
-  if (options.writeOff !== null) {
+  const isWrittenOff = desk.ledger.orders
+    .writeOffsOf(options.writeOff?.appliance ?? "")
+    .some(({ request_id }) => request_id === request.request_id);
+  if (options.writeOff !== null && !isWrittenOff) {
     throw new DeskRefused(
       `this request was already answered with license ${license_id}`,
       "a write-off needs a new request of the appliance that takes the place",

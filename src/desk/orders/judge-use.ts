@@ -167,7 +167,10 @@ function refuseIfFull(
   throw new DecisionNeeded(
     findings[0]?.code ?? (isWaiting ? "place_waiting" : "order_full"),
     [...findings.map(({ text }) => text), problem].join("; "),
-    `ask that site to return its license; if its machine is lost, answer this one with --write-off APPLIANCE --reason TEXT; berth vendor order change ${license_key} --appliances ${appliances + 1} sells another place`,
+    // Its place went to the machine that replaced it, which must not be written off in turn.
+    findings.length > 0
+      ? `ask the site to return the license of this machine, or to stop it; berth vendor order show ${license_key} shows who has its place`
+      : `ask that site to return its license; if its machine is lost, answer this one with --write-off APPLIANCE --reason TEXT; berth vendor order change ${license_key} --appliances ${appliances + 1} sells another place`,
   );
 }
 

@@ -9,8 +9,10 @@ import { CODE_KINDS, prefixCodeKind, splitCodeKind } from "./code-kinds.ts";
 const RANDOM_BYTES = 11;
 const [SYMBOLS] = codeRowSizes(CODE_BITS.orderKey);
 
-export function generateOrderKey(): string {
-  const random = crypto.getRandomValues(new Uint8Array(RANDOM_BYTES));
+export const generateOrderKey = (): string =>
+  encodeOrderKey(crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)));
+
+function encodeOrderKey(random: Uint8Array): string {
   return encodeCode(prefixCodeKind(CODE_KINDS.orderKey, random), CODE_BITS.orderKey);
 }
 
@@ -28,3 +30,12 @@ function readOrderKey(text: string): string | null {
   if (!decoded.ok || splitCodeKind(decoded.bytes).kind !== CODE_KINDS.orderKey) return null;
   return encodeCode(decoded.bytes, CODE_BITS.orderKey);
 }
+
+/** Whether the text looks like a key of a desk, but has a symbol that does not fit the others. */
+export function isMistypedOrderKey(text: string): boolean {
+  const symbols = canonicalizeCode(text.normalize("NFC"));
+  return symbols.length === SYMBOLS && symbols.startsWith(KIND_SYMBOL) && !isOrderKey(text);
+}
+
+/** The kind fills the first symbol. */
+const KIND_SYMBOL = encodeOrderKey(new Uint8Array(RANDOM_BYTES)).charAt(0);

@@ -172,7 +172,7 @@ describe("an order of two hosts", () => {
         {
           code: "hosts",
           text: `the request is for one host, and the order ${license_key} for two hosts`,
-          hint: "--hosts 1 binds the license to that host; berth license request --hosts 2 at the site requests two",
+          hint: "berth vendor issue --request FILE --hosts 1 binds the license to that host; berth license request --hosts 2 at the site requests two",
         },
       ],
     });
@@ -189,7 +189,7 @@ test("an order of one host waits for a person who gets a request of a pair, and 
     {
       code: "hosts",
       text: `the request is for two hosts, and the order ${license_key} for one host`,
-      hint: `--hosts 1 binds the license to the leader alone; berth vendor order change ${license_key} --hosts 2 sells two`,
+      hint: `berth vendor issue --request FILE --hosts 1 binds the license to the leader alone; berth vendor order change ${license_key} --hosts 2 sells two`,
     },
   ]);
   expect(await refusal(issueByHand(desk, request, { hosts: 2 }))).toBe(

@@ -55,12 +55,13 @@ describe("a key of the desk's own making", () => {
     const { desk, site } = await openDeskAndSite();
     const { license_key } = await addOrder(desk);
     const other = license_key.endsWith("7") ? "8" : "7";
-    const request = await makeRequestFrom(site, "sim", `${license_key.slice(0, -1)}${other}`);
+    const mistyped = `${license_key.slice(0, -1)}${other}`;
+    const request = await makeRequestFrom(site, "sim", mistyped);
     expect((await answer(desk, request)).obstacles).toEqual([
       {
         code: "no_order",
-        text: "no order covers this request",
-        hint: "berth vendor order add sells it; berth vendor order adopt takes licenses without an order",
+        text: `the license key ${mistyped} has a wrong symbol`,
+        hint: "compare it with the customer's, and ask the site for a request with the right one",
       },
     ]);
   });
@@ -175,7 +176,7 @@ test("an appliance whose hardware can hardly be identified is answered only if t
     {
       code: "weak_binding",
       text: "the appliance has a weak hardware binding: fewer than two components can be identified",
-      hint: "--allow-weak-binding accepts it",
+      hint: "berth vendor issue --request FILE --allow-weak-binding accepts it",
     },
   ]);
   const answered = await answer(desk, await makeRequestFrom(site, "sim", weak));

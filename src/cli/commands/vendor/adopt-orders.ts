@@ -60,7 +60,10 @@ export const adoptOrdersCommand = defineCommand({
           problem,
         })),
       },
-      text: formatList(rows, "every license in use has an order"),
+      text: formatList(
+        rows,
+        notAdopted.length === 0 ? "every license in use has an order" : "no license got an order",
+      ),
     };
   },
 });

@@ -216,19 +216,20 @@ const OUTCOMES: Readonly<Record<Answered["outcome"], string>> = {
 
 /** A line for each document, and one for each thing that a person should know of it. */
 function describeAnswer(answer: Answered): string[] {
-  const { name, kind, outcome, license_id, serial, license_key, number, obstacles, notes } = answer;
+  const { name, kind, outcome, license_id, serial, number, obstacles, notes } = answer;
   const what =
     license_id !== null
       ? `, license ${license_id}, serial ${serial}`
       : number !== null
         ? `, statement ${number}`
         : "";
-  const key = license_key === null ? "" : `, key ${license_key}`;
+  const key = answer.license_key === null ? "" : `, key ${answer.license_key}`;
+  const customer = answer.customer === null ? "" : ` of ${answer.customer}`;
   const why = obstacles.map(({ text }) => text).join("; ");
   const hints = [...new Set(obstacles.map(({ hint }) => hint).filter((hint) => hint !== ""))];
   const kindName = kind === null ? "document" : KIND_NAMES[kind];
   return [
-    `${basename(name)}: ${kindName} ${OUTCOMES[outcome]}${what}${key}${why && `: ${why}`}`,
+    `${basename(name)}: ${kindName} ${OUTCOMES[outcome]}${what}${key}${customer}${why && `: ${why}`}`,
     ...hints.map((hint) => `  hint: ${nameFile(hint, name)}`),
     ...notes.map((note) => `  note: ${note}`),
   ].map(escapeToOneLine);

@@ -1,5 +1,5 @@
 import { csvRecords } from "../../../domain/text/csv.ts";
-import { mergeCustomers, renameCustomer } from "../../../desk/orders/customers.ts";
+import { CustomerBook, mergeCustomers, renameCustomer } from "../../../desk/orders/customers.ts";
 import { listOrders } from "../../../desk/orders/order-list.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import type { Command } from "../../frame/command.ts";
@@ -85,7 +85,10 @@ const merge = defineCommand({
         "berth vendor customer merge cust-18 --into cust-17",
       );
     const records = await openDeskRecords(options.dir);
-    await confirm(options, `merge ${customer} into ${options.into}? This cannot be undone`);
+    const book = new CustomerBook(records.ledger.orders, "");
+    const [first, second] = [book.get(customer), book.get(options.into)];
+    const names = `${first.name} (${first.id}) into ${second.name} (${second.id})`;
+    await confirm(options, `merge ${names}? This cannot be undone`);
     const { merged, into } = await mergeCustomers(records, customer, options.into, wallClock());
     return {
       json: { merged: merged.id, into: into.id, name: into.name },

@@ -1,3 +1,4 @@
+import { quoteIfNeeded } from "../../../platform/shell-quote.ts";
 import { fingerprintOf } from "../../../license/documents/keys.ts";
 import { realDisk } from "../../../platform/files/disk.ts";
 import { Misuse } from "../../frame/options.ts";
@@ -88,7 +89,7 @@ const init = defineCommand({
       text: [
         `vendor ${vendor.vendor}`,
         `fingerprint ${fingerprint}`,
-        `root ${rootFolder}: take it away from this machine, and print it: berth vendor root print`,
+        `root ${rootFolder}: take it away from this machine, and print it: berth vendor root print --root ${quoteIfNeeded(rootFolder)}`,
         "distribute trust.jwt",
       ],
       notes: opened === null ? [] : [describeTrust(opened)],

@@ -72,7 +72,7 @@ export const importOrdersCommand = defineCommand({
       warnings:
         repeated.length === 0
           ? []
-          : [`${formatCount(repeated.length, "order")} sells what the same customer has already`],
+          : [`the same customers have ${formatCount(repeated.length, "order")} of these already`],
       json: { orders: listed.map(jsonOf) },
       text: () =>
         csv

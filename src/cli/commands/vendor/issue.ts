@@ -188,7 +188,8 @@ function describeUnknownSerial({ unknownSerial, serial, license_id }: PreparedLi
   return (
     `license ${license_id}: the site has serial ${unknownSerial}, which this desk did not issue, ` +
     `and installs serial ${serial} only if the key of that license is retired. ` +
-    "Either this desk is a restored copy, or a key of it was stolen"
+    `Either this desk is a restored copy, or a key of it was stolen. ` +
+    `--license-id ${license_id} goes on from the serial of the site`
   );
 }
 

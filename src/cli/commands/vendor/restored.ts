@@ -45,7 +45,10 @@ export const restoredCommand = defineCommand({
       return {
         json,
         text: `only appliances that hold an order are answered automatically, ${since}`,
-        notes: ["--end REASON ends this state"],
+        notes: [
+          ...(options.begin === null ? [] : ["the state has begun before; nothing was recorded"]),
+          "--end REASON ends this state",
+        ],
       };
     }
     await confirm(options, `answer new appliances automatically again? (${since})`);

@@ -194,9 +194,9 @@ describe("berth vendor answer", () => {
       .filter((line) => !line.startsWith("  "))
       .map((line) => line.replace(/license \d+/, "license N").replace(/Q[\dA-Z-]{22}/, "KEY"));
     expect(masked).toEqual([
-      "a-request.jwt: request answered, license N, serial 1, key KEY",
+      "a-request.jwt: request answered, license N, serial 1, key KEY of Initech",
       "b-receipt.txt: receipt recorded, license N, serial 1",
-      "e-again.jwt: request answered, license N, serial 1, key KEY",
+      "e-again.jwt: request answered, license N, serial 1, key KEY of Initech",
       "f-statement.jwt: statement answered, statement 1",
       "c-guessed.jwt: request needs a decision, key ACME-1: the license key is the vendor's own and can be guessed: compare who asks",
       "d-broken.jwt: request refused: the request has an invalid signature",

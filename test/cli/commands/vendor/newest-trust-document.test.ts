@@ -212,4 +212,9 @@ test("a serial that the desk did not issue is a warning, as text and as JSON", a
     serial: 2,
     warnings: [expect.stringContaining("or a key of it was stolen")],
   });
+  const { license_id } = JSON.parse(stdout) as { license_id: number };
+  const chosen = ["--license-id", String(license_id), "--slots", "9", "--json"];
+  const continued = JSON.parse((await restored.issue(...chosen)).stdout) as { document: string };
+  expect(continued).toMatchObject({ license_id, serial: 3, warnings: [] });
+  unwrap(await site.licensing.installLicense(continued.document, "test"));
 });
