@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { wallClock } from "../../../src/platform/clock.ts";
@@ -84,6 +84,8 @@ async function makeOrders() {
   await add("--customer", "Initrode");
   const weak = ["--allow-weak-binding", "--policy-id", "basic"];
   const { license_key: order } = await add("--customer", "Initech", ...weak);
+  const csv = "customer,product,valid_until\nInitrode,cam,never\n";
+  writeFileSync(join(original, "orders.csv"), csv);
   await runOrThrow(["vendor", "backup", backup, ...desk, "--yes"]);
   await runOrThrow(["vendor", "restore", backup, "--dir", join(original, "restored")]);
   const phone = join(original, "phone");
@@ -127,6 +129,10 @@ function prepareCommands(): Record<string, ConfirmedCommand> {
     "vendor order close": {
       words: ["vendor", "order", "close", ids.order, ...desk, "--reason", "entered twice"],
       isDone: async () => (await findOrder())?.state === "closed",
+    },
+    "vendor order import": {
+      words: ["vendor", "order", "import", join(root, "orders.csv"), ...desk],
+      isDone: async () => (await orders()).length === 3,
     },
     "vendor order adopt": {
       words: ["vendor", "order", "adopt", "--customer", "Globex", ...desk],
@@ -209,6 +215,7 @@ const NAMES = [
   "vendor backup",
   "vendor issue",
   "vendor order close",
+  "vendor order import",
   "vendor order adopt",
   "vendor customer merge",
   "vendor restored",
