@@ -25,3 +25,19 @@ export class DecisionNeeded extends DeskRefused {
     this.code = code;
   }
 }
+
+/** Why a person must decide, or why nobody can grant it. */
+export interface Obstacle {
+  /** For programs. */
+  readonly code: string;
+  readonly text: string;
+  /** What helps; empty: nothing in particular. */
+  readonly hint: string;
+}
+
+/** A refusal as data; any other error is thrown again. */
+export function toObstacle(error: unknown): Obstacle {
+  if (!(error instanceof DeskRefused)) throw error;
+  const code = error instanceof DecisionNeeded ? error.code : "refused";
+  return { code, text: error.message, hint: error.hint };
+}

@@ -1,7 +1,7 @@
 import { accessSync, constants, lstatSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Obstacle } from "../../desk/answering/decide-request.ts";
-import type { Renewed } from "../../desk/answering/reissue.ts";
+import type { Obstacle } from "../../desk/desk-refused.ts";
+import type { Renewed } from "../../desk/answering/renew-from-ledger.ts";
 import type { IssuedEntry } from "../../desk/ledger/ledger-entries.ts";
 import { messageOfError } from "../../platform/error-message.ts";
 import { realDisk } from "../../platform/files/disk.ts";

@@ -6,7 +6,7 @@ import type { DocumentKind } from "../../license/documents/document-kinds.ts";
 import { verifyLicenseRequest, type LicenseRequest } from "../../license/requests/request.ts";
 import type { Desk } from "../desk.ts";
 import type { DeskRecords } from "../desk-records.ts";
-import { DecisionNeeded, DeskRefused } from "../desk-refused.ts";
+import { DecisionNeeded, toObstacle, type Obstacle } from "../desk-refused.ts";
 import { buildIssuedEntry, signPrepared, type PreparedLicense } from "../issuing/issue.ts";
 import { checkReceipt, receiveReceipt, type CheckedReceipt } from "../issuing/receive-receipt.ts";
 import { sortRequests } from "../issuing/request-order.ts";
@@ -20,7 +20,7 @@ import {
   recordStatement,
   type CheckedStatement,
 } from "../statements/receive-statement.ts";
-import { decideRequest, type Obstacle } from "./decide-request.ts";
+import { decideRequest } from "./decide-request.ts";
 
 /** A document of a site, for example from a file with this name. */
 export interface Incoming {
@@ -82,11 +82,7 @@ export const rehearse = (desk: DeskRecords, now: Instant): Answering => ({
   desk,
   async request(request) {
     const decision = decideRequest(desk, request, now);
-    if (decision.kind === "repeat") {
-      const { document, ...facts } = repeated(decision.issued, decision.changes);
-      // Empty: a request before this one would be answered with it.
-      return { ...facts, document: document === "" ? null : document };
-    }
+    if (decision.kind === "repeat") return repeated(decision.issued, decision.changes);
     if (decision.kind === "refuse") return { obstacles: decision.obstacles, outcome: "refused" };
     if (decision.kind === "decide") {
       desk.ledger.assume(...decision.entries);
@@ -229,11 +225,8 @@ async function guard(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof DeskRefused)) throw error;
-    const { message: text, hint } = error;
-    return error instanceof DecisionNeeded
-      ? { outcome: "decide", obstacles: [{ code: error.code, text, hint }] }
-      : { outcome: "refused", obstacles: [{ code: "refused", text, hint }] };
+    const outcome = error instanceof DecisionNeeded ? "decide" : "refused";
+    return { outcome, obstacles: [toObstacle(error)] };
   }
 }
 

@@ -3,7 +3,7 @@ import { isMistypedOrderKey } from "../../license/codes/order-key.ts";
 import type { LicenseRequest } from "../../license/requests/request.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import type { DeskFacts } from "../desk-records.ts";
-import { DecisionNeeded, DeskRefused } from "../desk-refused.ts";
+import { DecisionNeeded, toObstacle, type Obstacle } from "../desk-refused.ts";
 import { findAnswer, prepareLicense, type PreparedLicense } from "../issuing/issue.ts";
 import { USUAL_OPTIONS } from "../issuing/issue-options.ts";
 import { findPairWarnings } from "../issuing/pair-continuity.ts";
@@ -17,15 +17,6 @@ import type { IssuedEntry, LedgerEntry } from "../ledger/ledger-entries.ts";
 import { findWriteOffs } from "../orders/judge-use.ts";
 import { describeChangesSince, findOrderFor } from "../orders/order-placement.ts";
 import { buildRestoredEntries, findUnknownLicenses } from "../orders/unknown-licenses.ts";
-
-/** Why a person must decide, or why nobody can grant it. */
-export interface Obstacle {
-  /** For programs. */
-  readonly code: string;
-  readonly text: string;
-  /** What helps; empty: nothing in particular. */
-  readonly hint: string;
-}
 
 /** What the desk does with a request of its own accord. */
 export type RequestDecision =
@@ -51,19 +42,18 @@ export function decideRequest(
   now: Instant,
 ): RequestDecision {
   const unknown = findUnknownLicenses(desk, request);
-  let entries: readonly LedgerEntry[] = buildRestoredEntries(desk, unknown, false, rfc3339(now));
+  let hasOrder = false;
   const findings = unknown.map(({ text }) => buildWarning(text));
   const decide = (obstacles: readonly Obstacle[]): RequestDecision => ({
     kind: "decide",
     obstacles: withWriteOffs(desk, request, obstacles),
-    entries,
+    entries: buildRestoredEntries(desk, unknown, hasOrder, rfc3339(now)),
   });
   try {
     const options = { ...USUAL_OPTIONS, request, now };
     const isAnswered = findAnswer(desk, request) !== null;
-    const hasOrder = !isAnswered && findOrderFor(desk.ledger, options) !== null;
+    hasOrder = !isAnswered && findOrderFor(desk.ledger, options) !== null;
     if (!isAnswered && !hasOrder) return decide([describeNoOrder(request), ...findings]);
-    entries = buildRestoredEntries(desk, unknown, hasOrder, rfc3339(now));
     const prepared = prepareLicense(desk, options);
     const { answered, reasons } = prepared;
     if (answered !== null)
@@ -75,12 +65,11 @@ export function decideRequest(
     ];
     return obstacles.length === 0 ? { kind: "answer", prepared } : decide(obstacles);
   } catch (error) {
-    if (!(error instanceof DeskRefused)) throw error;
-    const { message: text } = error;
-    const hint = error.hint.startsWith("--") ? `${ISSUE} ${error.hint}` : error.hint;
+    const { hint, ...problem } = toObstacle(error);
+    const obstacle = { ...problem, hint: hint.startsWith("--") ? `${ISSUE} ${hint}` : hint };
     return error instanceof DecisionNeeded
-      ? decide([{ code: error.code, text, hint }, ...findings])
-      : { kind: "refuse", obstacles: [{ code: "refused", text, hint }] };
+      ? decide([obstacle, ...findings])
+      : { kind: "refuse", obstacles: [obstacle] };
   }
 }
 

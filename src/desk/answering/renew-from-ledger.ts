@@ -1,7 +1,7 @@
 import type { Instant } from "../../domain/time.ts";
 import type { Desk } from "../desk.ts";
 import type { DeskFacts, DeskRecords } from "../desk-records.ts";
-import { DecisionNeeded, DeskRefused } from "../desk-refused.ts";
+import { DeskRefused, toObstacle, type Obstacle } from "../desk-refused.ts";
 import {
   buildIssuedEntry,
   prepareLicense,
@@ -10,7 +10,6 @@ import {
 } from "../issuing/issue.ts";
 import { USUAL_OPTIONS } from "../issuing/issue-options.ts";
 import type { IssuedEntry } from "../ledger/ledger-entries.ts";
-import type { Obstacle } from "./decide-request.ts";
 
 export interface Renewed {
   /** The newest serial. */
@@ -63,10 +62,7 @@ function planRenewal(desk: DeskFacts, licenseId: number, now: Instant): Plan {
     const isDone = obstacles.length > 0 || isCurrent;
     return { license, obstacles, prepared: isDone ? null : prepared };
   } catch (error) {
-    if (!(error instanceof DeskRefused)) throw error;
-    const code = error instanceof DecisionNeeded ? error.code : "refused";
-    const obstacle = { code, text: error.message, hint: error.hint };
-    return { license, obstacles: [obstacle], prepared: null };
+    return { license, obstacles: [toObstacle(error)], prepared: null };
   }
 }
 

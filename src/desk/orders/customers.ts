@@ -14,13 +14,18 @@ const MAX_NAME_LENGTH = 256;
 export class CustomerBook {
   readonly #index: OrderIndex;
   readonly #at: string;
-  readonly #byName: Map<string, Customer>;
+  #names: Map<string, Customer> | null = null;
   readonly added: CustomerEntry[] = [];
 
   constructor(index: OrderIndex, at: string) {
     this.#index = index;
     this.#at = at;
-    this.#byName = new Map(index.customers().map((known) => [foldName(known.name), known]));
+  }
+
+  /** Made when it is needed first: many changes name no customer. */
+  get #byName(): Map<string, Customer> {
+    this.#names ??= new Map(this.#index.customers().map((known) => [foldName(known.name), known]));
+    return this.#names;
   }
 
   find(id: string): Customer | null {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { answerAt, answerDocuments } from "../../../src/desk/answering/answer-documents.ts";
-import { renewFromLedger } from "../../../src/desk/answering/reissue.ts";
+import { renewFromLedger } from "../../../src/desk/answering/renew-from-ledger.ts";
 import type { Desk } from "../../../src/desk/desk.ts";
 import { listLicenses } from "../../../src/desk/ledger/license-list.ts";
 import { readOrderState } from "../../../src/desk/orders/order-state.ts";

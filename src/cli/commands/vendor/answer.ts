@@ -7,7 +7,7 @@ import {
   type Answered,
   type Incoming,
 } from "../../../desk/answering/answer-documents.ts";
-import { rehearseRenewal, renewFromLedger } from "../../../desk/answering/reissue.ts";
+import { rehearseRenewal, renewFromLedger } from "../../../desk/answering/renew-from-ledger.ts";
 import { loadDeskRecords, type DeskRecords } from "../../../desk/desk-records.ts";
 import type { IssuedEntry } from "../../../desk/ledger/ledger-entries.ts";
 import { findReissuedLicenses, isSignedWithRetiredKey } from "../../../desk/ledger/license-list.ts";
@@ -166,24 +166,22 @@ async function writeAnswers(
   outDir: string | null,
 ): Promise<string[]> {
   const problems: string[] = [];
-  const paths = new Set<string>();
+  const written = new Map<string, string>();
   for (const answer of answers) {
     const out = outputOf(answer, outDir);
     if (out === null || answer.document === null) continue;
     // Two appliances may use the same request id; the same request twice has the same answer.
-    const isOther = paths.has(out) && readText(out) !== answer.document;
-    if (isOther) problems.push(`${out} is the answer to another request of this folder`);
-    if (isOther) continue;
-    paths.add(out);
+    if ((written.get(out) ?? answer.document) !== answer.document) {
+      problems.push(`${out} is the answer to another request of this folder`);
+      continue;
+    }
+    written.set(out, answer.document);
     const kind = answer.kind === "usage" ? "ack" : "license";
     const problem = await writeDocument(out, answer.document, kind);
     if (problem !== null) problems.push(problem);
   }
   return problems;
 }
-
-const readText = (path: string): string =>
-  new TextDecoder().decode(realDisk.read(path) ?? new Uint8Array()).trim();
 
 /**
  * Puts the newest trust document beside the answers of sites that lack it, and beside licenses that

@@ -1,5 +1,5 @@
 import { later } from "../../../domain/time.ts";
-import { renewFromLedger } from "../../../desk/answering/reissue.ts";
+import { renewFromLedger } from "../../../desk/answering/renew-from-ledger.ts";
 import type { DeskRecords } from "../../../desk/desk-records.ts";
 import type { IssuedEntry, OrderEntry } from "../../../desk/ledger/ledger-entries.ts";
 import { filterOrders, listOrders } from "../../../desk/orders/order-list.ts";
