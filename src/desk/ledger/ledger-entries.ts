@@ -37,6 +37,13 @@ export interface IssuedEntry {
  */
 export type OrderUse = "take" | "renewal" | "move";
 
+/** A license at one appliance. A license by code keeps its id at another one. */
+export type LicenseAtAppliance = Pick<IssuedEntry, "license_id" | "appliance">;
+
+/** To group and to look up by both ids. */
+export const licenseAtAppliance = ({ license_id, appliance }: LicenseAtAppliance): string =>
+  `${license_id} ${appliance}`;
+
 /** The total consumption of one license. */
 export interface ConsumptionTotal {
   readonly license_id: number;

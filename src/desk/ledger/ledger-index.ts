@@ -2,6 +2,7 @@ import { findEndingReceipt } from "../issuing/ending-receipt.ts";
 import { comparableLicenseKey } from "../issuing/license-key.ts";
 import { OrderIndex } from "../orders/order-index.ts";
 import { Groups } from "./groups.ts";
+import { licenseAtAppliance, type LicenseAtAppliance } from "./ledger-entries.ts";
 import type {
   ForkEntry,
   IssuedEntry,
@@ -15,9 +16,6 @@ import type {
   WrittenOffEntry,
 } from "./ledger-entries.ts";
 import type { StatementIndex, StatementPosition } from "./statement-index.ts";
-
-/** A license at one appliance. A license by code keeps its id at another one. */
-type LicenseAtAppliance = Pick<IssuedEntry, "license_id" | "appliance">;
 
 /**
  * The entries of a ledger by what commands look for: a look-up must not grow with the ledger. Lists
@@ -187,6 +185,3 @@ export class LedgerIndex {
     return this.#statements.last();
   }
 }
-
-const licenseAtAppliance = ({ license_id, appliance }: LicenseAtAppliance): string =>
-  `${license_id} ${appliance}`;

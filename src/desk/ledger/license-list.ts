@@ -2,7 +2,7 @@ import type { Instant } from "../../domain/time.ts";
 import { isSameLicenseKey } from "../issuing/license-key.ts";
 import type { DeskFacts } from "../desk-records.ts";
 import type { LedgerIndex } from "./ledger-index.ts";
-import type { IssuedEntry } from "./ledger-entries.ts";
+import { licenseAtAppliance, type IssuedEntry } from "./ledger-entries.ts";
 import { findEndingReceipt } from "../issuing/ending-receipt.ts";
 
 export const LICENSE_STATES = [
@@ -55,12 +55,6 @@ function findCustomer({ orders }: LedgerIndex, license: IssuedEntry): string | n
   const order = key === null ? null : orders.findOrder(key);
   return order === null ? null : (orders.findCustomer(order.customer)?.name ?? null);
 }
-
-/** Both ids: a license by code keeps its id when its key moves to another appliance. */
-const licenseAtAppliance = ({
-  license_id,
-  appliance,
-}: Pick<IssuedEntry, "license_id" | "appliance">): string => `${license_id} ${appliance}`;
 
 function newestSerials(issued: readonly IssuedEntry[]): Map<string, number> {
   const newest = new Map<string, number>();

@@ -1,6 +1,7 @@
 import { compareTexts } from "../../domain/text/compare-texts.ts";
 import { comparableLicenseKey } from "../issuing/license-key.ts";
 import { Groups } from "../ledger/groups.ts";
+import { licenseAtAppliance, type LicenseAtAppliance } from "../ledger/ledger-entries.ts";
 import type {
   CustomerEntry,
   CustomerMergedEntry,
@@ -52,7 +53,7 @@ export class OrderIndex {
       case "order":
         this.#orders.set(entry.license_key, entry);
         for (const license of entry.adopted ?? [])
-          this.#adoptedBy.set(idOf(license), entry.license_key);
+          this.#adoptedBy.set(licenseAtAppliance(license), entry.license_key);
         return;
       case "order-closed":
         this.#closed.set(entry.license_key, entry);
@@ -107,8 +108,8 @@ export class OrderIndex {
   }
 
   /** The key of the order that a license belongs to although it was issued without its key. */
-  adoptingKey(license: { readonly license_id: number; readonly appliance: string }): string | null {
-    return this.#adoptedBy.get(idOf(license)) ?? null;
+  adoptingKey(license: LicenseAtAppliance): string | null {
+    return this.#adoptedBy.get(licenseAtAppliance(license)) ?? null;
   }
 
   /** Oldest first. */
@@ -131,13 +132,5 @@ export class OrderIndex {
   }
 }
 
-const idOf = ({
-  license_id,
-  appliance,
-}: {
-  readonly license_id: number;
-  readonly appliance: string;
-}): string => `${license_id} ${appliance}`;
-
 const nameSerial = ({ serial, ...license }: NonNullable<RestoredEntry["license"]>): string =>
-  `${idOf(license)} ${serial}`;
+  `${licenseAtAppliance(license)} ${serial}`;

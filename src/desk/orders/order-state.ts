@@ -2,7 +2,12 @@ import { DAY, HOUR, instant, later, latest, type Instant } from "../../domain/ti
 import { newestAnsweringSerial } from "../issuing/ending-receipt.ts";
 import { isSameLicenseKey } from "../issuing/license-key.ts";
 import type { LedgerIndex } from "../ledger/ledger-index.ts";
-import type { IssuedEntry, OrderEntry, ReceiptEntry } from "../ledger/ledger-entries.ts";
+import {
+  licenseAtAppliance,
+  type IssuedEntry,
+  type OrderEntry,
+  type ReceiptEntry,
+} from "../ledger/ledger-entries.ts";
 
 /** A license under the key of an order at one appliance, in its newest serial. */
 export interface OrderLicense {
@@ -36,9 +41,7 @@ export function readOrderState(ledger: LedgerIndex, order: OrderKey): OrderState
       .filter(({ terms }) => !isSameLicenseKey(terms.license_key, order.license_key)),
     ...ledger.issuedUnder(order.license_key),
   ];
-  const groups = [
-    ...Map.groupBy(issued, ({ license_id, appliance }) => `${license_id} ${appliance}`).values(),
-  ];
+  const groups = [...Map.groupBy(issued, licenseAtAppliance).values()];
   return {
     licenses: groups.flatMap((serials) => describeLicenses(ledger, serials)),
     takes:
